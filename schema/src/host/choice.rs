@@ -12,13 +12,15 @@ mod pick;
 use crate::model::word_list::WordList;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
+use crate::prose::sentences::sentences;
 use crate::prose::small_talk::is_small_talk;
 use crate::prose::terms::{is_hangul, terms};
 pub use agreement::agrees;
-use agreement::recommendation;
+use agreement::{recommendation, without_agreement};
 use amount::corrected;
 use options::{
     LONGEST_OPTION, LONGEST_QUESTION, ListedOption, announces_steps, before_options, last_question, options,
+    presents_alternatives,
 };
 use pick::{OptionPlace, Pick, is_filler, pick};
 
@@ -31,6 +33,9 @@ const LONGEST_AGREED: usize = 240;
 
 /// How much of the answer's end is searched for options, in bytes.
 const REACH: usize = 8 * 1024;
+
+/// The most words of a clause that only names something.
+const LONGEST_NAME: usize = 4;
 
 /// The terms of a question that says what is chosen, unlike "Which one do you want?".
 const TELLING: usize = 3;
@@ -59,7 +64,7 @@ pub fn answer_before_choice<'a>(prompt: &str, asked: &str, answer: &'a str) -> O
 pub fn is_offered(sentence: &str, answer: &str) -> bool {
     let end = &answer[answer.ceil_char_boundary(answer.len().saturating_sub(REACH))..];
     let sentence = clean_line(&sentence.replace("**", ""));
-    last_question(end).is_some()
+    (last_question(end).is_some() || recommendation(end).is_some())
         && options(end).iter().any(|option| sentence.contains(option.text.trim_end_matches('…')))
 }
 
@@ -88,7 +93,23 @@ pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
         return Some(format!("{opening}: {} (asked: {question})", clean_line(prompt)));
     }
     // "dHash it is": the words alone say that something is chosen.
-    (commits(clause) && names_all(clause, answer)).then(|| clean_line(prompt))
+    if commits(clause).is_some_and(|named| names_all(named, answer)) {
+        return Some(clean_line(prompt));
+    }
+    let is_short = clause.split_whitespace().count() <= LONGEST_NAME;
+    let is_named = is_short && last_question(answer).is_none() && is_alternative(clause, answer);
+    is_named.then(|| format!("{opening}: {}", clean_line(prompt)))
+}
+
+/// Whether a clause only names something that an answer presents as an alternative or recommends: "flat. box mutable captures".
+fn is_alternative(clause: &str, answer: &str) -> bool {
+    let parts = sentences(answer);
+    let presented = parts.iter().filter(|part| presents_alternatives(part)).any(|part| names_all(clause, part));
+    let begins = |text: &str| text.split_whitespace().next().unwrap_or_default().to_lowercase();
+    // "run the tests" after "I'd run the tests" is an order.
+    let is_order =
+        |advice: &str| advice.split_whitespace().nth(1).is_some_and(|verb| verb.to_lowercase() == begins(clause));
+    presented || recommendation(answer).is_some_and(|advice| names_all(clause, &advice) && !is_order(&advice))
 }
 
 /// Returns the recommendation in an answer, unless the answer lists options or asks for more than permission.
@@ -192,6 +213,8 @@ fn divided(text: &str) -> (&str, &str) {
         '.' | '!' | ',' | ';' | ':' | ')' => text[at + 1..].chars().next().is_none_or(char::is_whitespace),
         '\n' | '—' | '–' | '?' | '？' => true,
         '-' => text[..*at].ends_with(' ') && text[at + 1..].starts_with(' '),
+        // "all but 2" leaves something out.
+        ' ' => text[*at..].starts_with(" but ") && !text[..*at].to_lowercase().ends_with("all"),
         _ => false,
     };
     let Some((at, c)) = text.char_indices().find(is_end) else { return (text, "") };
@@ -252,9 +275,9 @@ fn named_option(clause: &str, options: &[ListedOption]) -> Option<String> {
     fitting.next().is_none().then(|| option.text.clone())
 }
 
-/// Whether all terms of a clause are in a text.
+/// Whether all terms of a clause are in a text, apart from words of agreement.
 fn names_all(clause: &str, text: &str) -> bool {
-    let (named, offered) = (terms(clause), terms(text));
+    let (named, offered) = (terms(&without_agreement(clause)), terms(text));
     !named.is_empty() && named.iter().all(|term| offered.binary_search(term).is_ok())
 }
 
@@ -264,8 +287,8 @@ fn offers(question: &str) -> bool {
     [" or ", " vs", "which", "아니면", "중에", "중 ", "어느"].iter().any(|word| folded.contains(word))
 }
 
-/// Whether a clause says that something is chosen.
-fn commits(clause: &str) -> bool {
+/// Returns the part of a clause that names what is chosen, if it says that something is.
+fn commits(clause: &str) -> Option<&str> {
     let folded = clause.to_lowercase();
     let ends = [
         " it is",
@@ -280,7 +303,12 @@ fn commits(clause: &str) -> bool {
         "로 해주세요",
     ];
     let begins = ["go with ", "let's go with ", "let's use ", "we'll use "];
-    ends.iter().any(|end| folded.ends_with(end)) || begins.iter().any(|begin| folded.starts_with(begin))
+    if ends.iter().any(|end| folded.ends_with(end)) || begins.iter().any(|begin| folded.starts_with(begin)) {
+        return Some(clause);
+    }
+    // "GPU 한 장뿐이라 LoRA 가자"
+    let before = clause.strip_suffix(" 가자").or_else(|| clause.strip_suffix(" ㄱㄱ"))?;
+    before.split_whitespace().next_back().filter(|word| word.is_ascii())
 }
 
 #[cfg(test)]
@@ -343,6 +371,34 @@ mod tests {
     )]
     #[case::korean_particle("2번으로 하자", KOREAN, Some("선택: 두 버전을 모두 보관한다"))]
     #[case::polite("2번으로요.", KOREAN, Some("선택: 두 버전을 모두 보관한다"))]
+    #[case::emphasis("yeah figment obviously", LIST, Some("Chosen: `figment`, which tracks provenance"))]
+    #[case::bullet(
+        "largest remainder. ties by id",
+        "The question is who gets the odd cents:\n\n- the first seller, who is unfair\n- largest remainder: by the loss\n\nThe second is off by one.",
+        Some("Chosen: largest remainder: by the loss, ties by id")
+    )]
+    #[case::bullet_of_a_report("the cache. now", "Changed:\n- the cache\n- the log", None)]
+    #[case::alternative(
+        "flat. box mutable captures",
+        "Two representations: flat closures, or linked environments. Flat is faster.",
+        Some("Chosen: flat. box mutable captures")
+    )]
+    #[case::either(
+        "rustls. no openssl anywhere",
+        "Either vendor OpenSSL or take rustls.",
+        Some("Chosen: rustls. no openssl anywhere")
+    )]
+    #[case::korean_advice_named(
+        "swap. 벽돌되면 출장비가 더 나옴",
+        "현장 기기라면 swap을 권합니다.",
+        Some("선택: swap. 벽돌되면 출장비가 더 나옴")
+    )]
+    #[case::korean_commitment(
+        "gpu 1장뿐임 ㅠ lora 가자",
+        "LoRA(r=32)는 한 장으로 됩니다. 차이가 크지는 않습니다.",
+        Some("gpu 1장뿐임 ㅠ lora 가자")
+    )]
+    #[case::recommended_order("run the tests", "I'd run the tests first.", None)]
     #[case::order("run the tests", OR, None)]
     #[case::order_with_a_name("use dHash now", ADVICE, None)]
     #[case::rejected("Not figment.", LIST, None)]
@@ -405,6 +461,14 @@ mod tests {
     #[test]
     fn person_may_have_offered_it() {
         let asked = "Health checks: do we use the standard grpc.health.v1 or our own /ping?";
+        let before = LastTurn {
+            prompt: "rust cli. clap or hand rolled?".to_owned(),
+            answer: "clap. The derive API is the shortest.".to_owned(),
+        };
+        let chosen = choice("clap but builder api, the derive macros are slow", &before);
+        let expected = "Chosen: clap but builder api, the derive macros are slow (asked: clap or hand rolled?)";
+        assert_eq!(chosen.as_deref(), Some(expected));
+
         let before = LastTurn { prompt: asked.to_owned(), answer: "`/ping` needs an HTTP port.".to_owned() };
         let expected = format!("Chosen: Standard one. (asked: {asked})");
         assert_eq!(choice("Standard one.", &before), Some(expected));

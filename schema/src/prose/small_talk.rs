@@ -116,16 +116,19 @@ pub(crate) fn is_idle(folded: &str) -> bool {
 pub(crate) fn is_one_off(folded: &str) -> bool {
     static BARELY: WordList = WordList::phrases("just this |only this |한 번만|한번만|一回だけ");
     let is_limited = ["only ", "just "].iter().any(|word| folded.contains(word));
-    holds_once(folded) || BARELY.occurs_in(folded) || is_limited && folded.contains("for now")
+    let for_now = ["for now", "this time"].iter().any(|words| folded.contains(words));
+    holds_once(folded) || BARELY.occurs_in(folded) || is_limited && for_now
 }
 
 /// Whether a sentence says in so many words that it holds only this time. "Retry only once" does not.
 pub(crate) fn holds_once(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
         "this once|this time only|this one time|as a one-off|for this one |for this one,|just for this |only for this |오늘만|\
-         今回だけ|今回のみ|今日だけ",
+         이번건 |이번 건 |이번 건은 |今回だけ|今回のみ|今日だけ",
     );
-    ONCE.occurs_in(folded) || is_only_this_time_in_korean(folded)
+    ONCE.occurs_in(folded)
+        || folded.trim_end_matches(['.', '!', ' ']).ends_with("for this one")
+        || is_only_this_time_in_korean(folded)
 }
 
 /// Whether one of the words after "이번" (this time) ends with "만" (only).
@@ -195,6 +198,9 @@ mod tests {
     #[case("for this one commit skip the slow tests", true)]
     #[case("ci is down, push it straight to main this once", true)]
     #[case("flash only node 7 for now", true)]
+    #[case("deadline in 40 min, push straight to main for this one", true)]
+    #[case("run only test/sync this time pls", true)]
+    #[case("이번건 pr 없이 바로 머지해줘", true)]
     #[case("we stay on sqlite for now", false)]
     #[case("only node 7 has the new antenna", false)]
     fn request_for_once_is_recognised(#[case] prompt: &str, #[case] expected: bool) {

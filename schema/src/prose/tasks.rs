@@ -9,7 +9,7 @@ use crate::prose::terms::{is_hangul, shared_terms, terms};
 
 mod closings;
 
-pub use closings::declined;
+pub use closings::{declined, done_as_ordered, dropped};
 
 /// The metadata field for what a task waits for: a text, or the id of another memory.
 pub const BLOCKED_BY: &str = "blocked_by";
@@ -247,11 +247,8 @@ fn reports_an_end(sentence: &str) -> bool {
         sentence.trim_start().starts_with(char::is_uppercase) && words.clone().nth(1).is_some_and(is_past);
     // "cells ordered"
     let ends_past = words.clone().count() <= SHORT_REPORT && words.clone().last().is_some_and(is_past);
-    let is_open = OPEN.occurs_in(&lower) || words.clone().any(|word| OPEN_WORDS.contains(word));
     let asks = words.peek().is_some_and(|word| ASKS.contains(word));
-    let is_doubted =
-        words.clone().any(|word| word.ends_with("n't") || DOUBTS.contains(word)) || KOREAN_DOUBTS.occurs_in(&lower);
-    if is_open || is_doubted || asks {
+    if asks || is_open_or_doubted(sentence) {
         return false;
     }
     let is_korean = sentence.chars().any(is_hangul);
@@ -266,6 +263,15 @@ fn reports_an_end(sentence: &str) -> bool {
             .any(|(be, word)| matches!(be, "is" | "are" | "was" | "were") && is_past(word))
         || STATES.occurs_in(&lower)
         || words.any(|word| ENDS.contains(word))
+}
+
+/// Whether a sentence says that work remains, or leaves in doubt whether something was done.
+fn is_open_or_doubted(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '_'));
+    OPEN.occurs_in(&lower)
+        || KOREAN_DOUBTS.occurs_in(&lower)
+        || words.any(|word| word.ends_with("n't") || OPEN_WORDS.contains(word) || DOUBTS.contains(word))
 }
 
 /// Phrases that say how things are now, in lower case.
@@ -462,6 +468,34 @@ mod tests {
     #[case::another_object("don't merge the docs", "merge the feature branch", false)]
     fn task_is_declined_by_its_verb(#[case] text: &str, #[case] task: &str, #[case] expected: bool) {
         assert_eq!(declined(text, &[task]), if expected { vec![0] } else { vec![] });
+    }
+
+    const LISTED: [&str; 3] =
+        ["migrate the 1,400 drafts", "a spectator mode (needs a fifth peer)", "런처 배지 숫자 동기화"];
+
+    #[rstest]
+    #[case::number("3 never gonna matter, kill it", Some(2))]
+    #[case::korean_number("2번은 서빙팀이 한다고 함 우린 안해도됨", Some(1))]
+    #[case::word("lol spectators no. scrap that, nobody watches us", Some(1))]
+    #[case::korean("배지는 제조사마다 달라서 답없음 그건 빼자", Some(2))]
+    #[case::none_named("scrap that", None)]
+    #[case::no_such_number("4 never gonna matter, kill it", None)]
+    #[case::put_off("배지는 나중에 하고 일단 빼자", None)]
+    #[case::question("drop the spectator mode?", None)]
+    #[case::order("now the spectator mode", None)]
+    fn listed_task_is_dropped(#[case] prompt: &str, #[case] expected: Option<usize>) {
+        assert_eq!(dropped(prompt, &LISTED), expected);
+    }
+
+    #[rstest]
+    #[case::done("ok do the drafts", "Every draft gets version 0 at the first start.", Some(0))]
+    #[case::korean("배지 해줘", "숫자가 런처에 나옵니다.", Some(2))]
+    #[case::in_part("ok do the drafts", "1,396 are upgraded. Four still need an owner.", None)]
+    #[case::asks("ok do the drafts", "Which version should they get?", None)]
+    #[case::more("ok do the drafts and the banner", "Both are in.", None)]
+    #[case::nothing("go", "Done.", None)]
+    fn ordered_task_is_done(#[case] prompt: &str, #[case] answer: &str, #[case] expected: Option<usize>) {
+        assert_eq!(done_as_ordered(prompt, answer, &LISTED), expected);
     }
 
     #[test]

@@ -300,11 +300,13 @@ fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: &[MemoryRow
     prompts.iter().find(is_before).filter(|asked| answered.is_none_or(|order| order < asked.order()))
 }
 
-/// Returns the start of the sentence that lists a task after a colon, unless the text begins with it: "Done. Still to do: renew the key; …".
+/// Returns the start of the sentence that lists a task after its lead, unless the text begins with it: "Done. Still to do: renew the key; …".
 fn start_of_list(text: &str, task: &str) -> Option<usize> {
     let at = text.find(task)?;
-    let start = text[..at].rfind(['.', '!', '?']).map_or(0, |end| end + 1);
-    (start > 0 && text[start..at].contains(':')).then_some(start)
+    let end = text[..at].rfind(['.', '!', '?', '。', '！', '？'])?;
+    let start = end + text[end..].chars().next().map_or(0, char::len_utf8);
+    // A lead without a colon was a line of its own.
+    (text[start..at].contains(':') || text[start..at].ends_with("; ")).then_some(start)
 }
 
 /// Removes whole sentences from a text, but no part of a list.

@@ -24,6 +24,20 @@ static NO_ADVICE: WordList = WordList::phrases(
     "like |love |need |want |have |rather |be |been |already |expect |expected |guess |say |said |assume |hope |only ",
 );
 
+/// Words that emphasise a choice.
+static EMPHASIS: WordList = WordList::words(
+    "absolutely anyway certainly clearly definitely just lol haha now obviously of course ㅋㅋ ㅋㅋㅋ ㅎㅎ",
+);
+
+/// Returns a clause without words of agreement and emphasis: "rollback" of "yeah rollback obviously".
+pub(super) fn without_agreement(clause: &str) -> String {
+    let says_nothing = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        AGREES.contains(&word) || EMPHASIS.contains(&word) || word == "then" || word == "please"
+    };
+    clause.split_whitespace().filter(|word| !says_nothing(word)).collect::<Vec<_>>().join(" ")
+}
+
 /// Whether a prompt only agrees.
 pub fn agrees(prompt: &str) -> bool {
     let folded = prompt.to_lowercase().replace('’', "'");

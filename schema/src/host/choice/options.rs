@@ -21,14 +21,17 @@ pub(super) struct ListedOption {
     pub(super) text: String,
 }
 
-/// Returns the options of the last list with labels, unless it lists steps, which are done one after the other.
+/// Returns the options of the last list, unless it lists steps, which are done one after the other. A list without labels must be announced
+/// as a choice.
 pub(super) fn options(answer: &str) -> Vec<ListedOption> {
     let mut found: Vec<ListedOption> = Vec::new();
     let (mut lead, mut line_before) = ("", "");
     for line in answer.lines().filter(|line| !line.trim().is_empty()) {
-        match labelled(line) {
+        let bullet = || line.trim_start().strip_prefix("- ").filter(|_| presents_alternatives(line_before));
+        let bulleted = || bullet().map(|text| (String::new(), shortened(&clean_line(text), LONGEST_OPTION)));
+        match labelled(line).or_else(bulleted) {
             Some((label, text)) => {
-                if matches!(label.as_str(), "1" | "a") {
+                if matches!(label.as_str(), "1" | "a") || lead != line_before {
                     found.clear();
                     lead = line_before;
                 }
@@ -51,6 +54,16 @@ pub(super) fn before_options(answer: &str) -> &str {
 pub(super) fn announces_steps(text: &str) -> bool {
     let folded = text.to_lowercase().replace('’', "'");
     STEPS.occurs_in(&folded)
+}
+
+/// Whether a text announces that one of several things may be chosen.
+pub(super) fn presents_alternatives(text: &str) -> bool {
+    static WORDS: WordList = WordList::phrases(
+        "two ways|three ways|ways out|options|alternatives|the question is|either |two representations|two realistic|가지가 있|\
+         가지입니다|가지예요|방법과 |선택지|후보는|둘 중|候補は|方法は",
+    );
+    let folded = text.to_lowercase();
+    WORDS.occurs_in(&folded) && !announces_steps(&folded)
 }
 
 /// Phrases that announce work to do, or work that is done.

@@ -7,7 +7,7 @@ use crate::model::word_list::WordList;
 
 /// Words before the statement, which say nothing: "OK, then let's …".
 static LEAD_INS: WordList = WordList::phrases(
-    "ok|okay|yes|yeah|yep|alright|all right|right|good|great|fine|then|so|and|but|well|now|그럼|그러면|그래|그래요|좋아|좋아요|네|응|\
+    "ok|okay|yes|yeah|yep|alright|all right|right|good|great|fine|then|so|and|but|also|btw|oh|well|now|그럼|그러면|그래|그래요|좋아|좋아요|네|응|\
      오케이|자",
 );
 
@@ -42,13 +42,16 @@ static OF_NOW: WordList =
 static RULES: WordList = WordList::phrases(
     "always |never |please always |please never |from now on|going forward|you should always |you should never |\
      i want you to always |i want you to never |remember to always |make sure to always |make sure you always |\
-     do not ever |don't ever ",
+     do not ever |don't ever |dont ever ",
 );
 static STANDING: WordList = WordList::phrases("from now on|going forward|in the future|in future sessions|every time");
 static NO_RULES: WordList = WordList::phrases(
     "always nice|always a|always the|always good|always great|always happy|never mind|never seen|never had|\
      never heard|never knew|never been|never thought|from now on i|from now on line",
 );
+
+/// Beginnings of bans after a statement: "people script against 3, don't ever change it".
+static EVER: WordList = WordList::phrases("do not ever |don't ever |dont ever |never ever ");
 
 /// Beginnings of rules with "must".
 static ALL: WordList = WordList::phrases("every |all |each |no ");
@@ -125,7 +128,9 @@ fn is_rule(said: &str) -> bool {
         return false;
     }
     let bare = said.trim_end_matches(['.', '!', ' ']);
+    let clauses = said.split([',', ';', '.']).map(str::trim_start);
     RULES.begins(said)
+        || clauses.skip(1).any(|clause| EVER.begins(clause))
         || has_listed(&STANDING, said)
         || ALL.begins(said) && said.contains(" must ")
         || KOREAN_BANS.ends(bare) && !POINTS.begins(said)
@@ -185,6 +190,11 @@ mod tests {
     #[case::korean_start("그럼 바로 시작하죠.", None)]
     #[case::korean_comfort("그건 신경 쓰지 마세요", None)]
     #[case::korean_ban("그리고 default export 쓰지 마세요", Some(CONVENTION))]
+    #[case::ban_after_a_statement(
+        "exit codes: 3 is drift. people script against 3, dont ever change it",
+        Some(CONVENTION)
+    )]
+    #[case::aside("btw never hand edit the .expected files", Some(CONVENTION))]
     #[case::step("Let's use the debugger to find it.", None)]
     #[case::one_off("이번만 npm으로 하자.", None)]
     #[case::condition("If Redis is too slow we will use memcached instead of it.", None)]

@@ -5,8 +5,8 @@ use crate::model::failure::{Success, is_settled_by, signature};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
-use crate::prose::tasks::{declined, finished};
-use crate::store::{MemoryRow, Rows};
+use crate::prose::tasks::{declined, done_as_ordered, dropped, finished};
+use crate::store::{MemoryFilter, MemoryRow, Rows};
 
 /// How many of the newest failures and open tasks are compared.
 const FAILURES: usize = 200;
@@ -49,11 +49,37 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
     }
     let open: Vec<Memory> = rows.open_tasks(&memory.at, TASKS)?.into_iter().map(|row| row.memory).collect();
     let texts: Vec<&str> = open.iter().map(|task| task.content.as_str()).collect();
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut settled = finished(&memory.content, &texts);
+    let last_of = |kind: MemoryType| -> rusqlite::Result<Option<MemoryRow>> {
+        let of_session = MemoryFilter {
+            kind: Some(kind),
+            session_id: Some(memory.session_id.clone()),
+            until: Some(memory.at.utc()),
+            ..MemoryFilter::default()
+        };
+        Ok(rows.list(&of_session, 1)?.pop())
+    };
     if memory.kind == MemoryType::UserPrompt {
         settled.extend(declined(&memory.content, &texts));
-        settled.sort_unstable();
-        settled.dedup();
+        let answer = last_of(MemoryType::AssistantResponse)?.map(|row| row.memory.id);
+        // The open tasks are sorted, the newest first.
+        let listed: Vec<usize> =
+            (0..open.len()).rev().filter(|at| answer.is_some() && open[*at].attributes.source == answer).collect();
+        let listed_texts: Vec<&str> = listed.iter().map(|at| texts[*at]).collect();
+        settled.extend(dropped(&memory.content, &listed_texts).map(|at| listed[at]));
+    } else if let Some(prompt) = last_of(MemoryType::UserPrompt)? {
+        let is_of_turn = |row: &MemoryRow| row.order() > prompt.order();
+        let has_changed = last_of(MemoryType::ToolUsage)?.is_some_and(|row| is_of_turn(&row));
+        let has_failed =
+            last_of(MemoryType::Error)?.is_some_and(|row| is_of_turn(&row) && row.state.phase == Phase::Open);
+        if has_changed && !has_failed {
+            settled.extend(done_as_ordered(&prompt.memory.content, &memory.content, &texts));
+        }
     }
+    settled.sort_unstable();
+    settled.dedup();
     Ok(settled.into_iter().map(|at| open[at].id.clone()).collect())
 }

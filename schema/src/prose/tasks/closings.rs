@@ -49,6 +49,56 @@ pub fn declined(prompt: &str, tasks: &[&str]) -> Vec<usize> {
     clauses.filter_map(declined_in).collect()
 }
 
+/// The longest prompt that drops a task, in characters.
+const LONGEST_DROP: usize = 100;
+
+/// Phrases in lower case that drop what they are about, and those that only put it off.
+static DROPS: WordList = WordList::phrases(
+    "scrap |kill it|kill that|drop it|drop that|drop the |forget it|forget about|forget the |skip it|skip that|nobody needs|\
+     not needed|no need|don't need|dont need|won't need|no longer need|we don't want|never gonna|not gonna|not doing|\
+     leave it out|leave that out|빼자|빼줘|빼주세요|뺍시다|빼죠|빼도 |빼도됨|안해도|안 해도|필요없|필요 없|하지 말자|하지말자|하지 말죠|안 하기로|안하기로|가져갔|가져가기로|한다고 함|\
+     한다고 합니다|하기로 했대|한대|不要|いらない|要らない|やめよう|やめて|なしで",
+);
+static PUT_OFF: WordList = WordList::phrases("until|unless| yet|for now|first|나중|일단|먼저|아직|まだ|後で");
+
+/// Returns the task of the list before a prompt that the prompt drops, by its number or by a word that no other task has: "3 never gonna
+/// matter, kill it", "배지는 제조사마다 다르니 빼자".
+pub fn dropped(prompt: &str, listed: &[&str]) -> Option<usize> {
+    let folded = prompt.trim().to_lowercase().replace('’', "'");
+    let is_drop = DROPS.occurs_in(&folded) && !PUT_OFF.occurs_in(&folded) && !folded.contains(['?', '？']);
+    if !is_drop || folded.chars().count() > LONGEST_DROP {
+        return None;
+    }
+    let digits = folded.bytes().take_while(u8::is_ascii_digit).count();
+    let is_label = ["번", "은 ", "는 ", " ", ",", "은"].iter().any(|after| folded[digits..].starts_with(after));
+    if digits == 1 && is_label {
+        return folded[..1].parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < listed.len());
+    }
+    let said = terms(prompt);
+    only_one(listed, |task| shared_terms(&terms(task), &said) > 0)
+}
+
+/// Words of orders to do a task that do not say which.
+static DO: WordList = WordList::words("begin continue do finish handle implement start tackle");
+
+/// The longest order, in characters.
+const LONGEST_ORDER: usize = 60;
+
+/// Returns the task that a prompt orders in its own words and an answer reports as done, if no other task fits: "ok do the drafts".
+pub fn done_as_ordered(prompt: &str, answer: &str, tasks: &[&str]) -> Option<usize> {
+    if prompt.chars().count() > LONGEST_ORDER || prompt.contains(['?', '？', '\n']) {
+        return None;
+    }
+    let is_verb = |term: &String| {
+        let ends = ["자", "줘", "거", "게", "죠", "해", "기"];
+        DO.contains(term) || term.chars().any(is_hangul) && ends.iter().any(|end| term.ends_with(end))
+    };
+    let ordered: Vec<String> = terms(prompt).into_iter().filter(|term| !is_verb(term)).collect();
+    let at = only_one(tasks, |task| !ordered.is_empty() && shared_terms(&ordered, &terms(task)) == ordered.len())?;
+    let is_open = |sentence: &&str| super::is_open_or_doubted(sentence);
+    (!answer.contains(['?', '？']) && !sentences(answer).iter().any(is_open)).then_some(at)
+}
+
 /// Returns the task that fits, if no other does.
 pub(super) fn only_one(tasks: &[&str], fits: impl Fn(&str) -> bool) -> Option<usize> {
     let mut fitting = tasks.iter().enumerate().filter(|(_, task)| fits(task)).map(|(at, _)| at);
