@@ -42,13 +42,18 @@ pub type SecretKey = [u8; 16];
 
 /// Reads the key in a file, or creates it. Without either, returns a key that only this process knows.
 pub fn read_or_create_key(path: &Path) -> SecretKey {
-    let read_key = || read(path).ok()?.try_into().ok();
+    let read_key = || -> Option<SecretKey> { read(path).ok()?.try_into().ok() };
+    let mut new = SecretKey::default();
     let create_key = || {
-        let mut key = SecretKey::default();
-        getrandom::fill(&mut key).ok()?;
-        let created = options_for_private().create_new(true).open(path);
-        // Another process may have been faster.
-        created.and_then(|mut file| file.write_all(&key)).map_or_else(|_| read_key(), |()| Some(key)).or(Some(key))
+        getrandom::fill(&mut new).ok()?;
+        let write = |options: &mut StoreFile| options.open(path).and_then(|mut file| file.write_all(&new));
+        // Another process may have been faster, or the file is damaged.
+        let created = write(options_for_private().create_new(true));
+        let found = created.err().and_then(|_| read_key());
+        if found.is_none() {
+            let _ = write(options_for_private().create(true).truncate(true));
+        }
+        found.or(Some(new))
     };
     read_key().or_else(create_key).unwrap_or_default()
 }

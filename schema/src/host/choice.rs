@@ -64,8 +64,9 @@ pub fn answer_before_choice<'a>(prompt: &str, asked: &str, answer: &'a str) -> O
 pub fn is_offered(sentence: &str, answer: &str) -> bool {
     let end = &answer[answer.ceil_char_boundary(answer.len().saturating_sub(REACH))..];
     let sentence = clean_line(&sentence.replace("**", ""));
-    (last_question(end).is_some() || recommendation(end).is_some())
-        && options(end).iter().any(|option| sentence.contains(option.text.trim_end_matches('…')))
+    let is_choice = last_question(end).is_some()
+        || recommendation(end).is_some() && sentences(end).iter().any(|part| presents_alternatives(part));
+    is_choice && options(end).iter().any(|option| sentence.contains(option.text.trim_end_matches('…')))
 }
 
 /// Returns the decision in a prompt that picks one of the things that were offered before it. All texts must be clean.
@@ -105,11 +106,18 @@ pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
 fn is_alternative(clause: &str, answer: &str) -> bool {
     let parts = sentences(answer);
     let presented = parts.iter().filter(|part| presents_alternatives(part)).any(|part| names_all(clause, part));
-    let begins = |text: &str| text.split_whitespace().next().unwrap_or_default().to_lowercase();
-    // "run the tests" after "I'd run the tests" is an order.
-    let is_order =
-        |advice: &str| advice.split_whitespace().nth(1).is_some_and(|verb| verb.to_lowercase() == begins(clause));
-    presented || recommendation(answer).is_some_and(|advice| names_all(clause, &advice) && !is_order(&advice))
+    let is_recommended = || recommendation(answer).is_some_and(|advice| names_all(clause, &advice));
+    !is_order(clause) && (presented || is_recommended())
+}
+
+/// Whether a clause orders something: "run the tests", "테스트 돌려줘".
+fn is_order(clause: &str) -> bool {
+    static VERBS: WordList = WordList::words(
+        "add build change check commit create delete deploy do finish fix implement make merge move open push remove rename \
+         revert review run show start test try update write",
+    );
+    let begins = clause.split_whitespace().next().unwrap_or_default().to_lowercase();
+    VERBS.contains(&begins) || ["줘", "해", "세요", "해라", "봐"].iter().any(|end| clause.ends_with(end))
 }
 
 /// Returns the recommendation in an answer, unless the answer lists options or asks for more than permission.
@@ -308,8 +316,11 @@ fn commits(clause: &str) -> Option<&str> {
     }
     // "GPU 한 장뿐이라 LoRA 가자"
     let before = clause.strip_suffix(" 가자").or_else(|| clause.strip_suffix(" ㄱㄱ"))?;
-    before.split_whitespace().next_back().filter(|word| word.is_ascii())
+    before.split_whitespace().next_back().filter(|word| word.is_ascii() && !STEPS_OF_NOW.contains(&word.to_lowercase()))
 }
+
+/// Names of work that is not chosen but done: "commit ㄱㄱ".
+static STEPS_OF_NOW: WordList = WordList::words("build ci commit deploy merge pr push rebase release test");
 
 #[cfg(test)]
 mod tests {
@@ -398,7 +409,10 @@ mod tests {
         "LoRA(r=32)는 한 장으로 됩니다. 차이가 크지는 않습니다.",
         Some("gpu 1장뿐임 ㅠ lora 가자")
     )]
-    #[case::recommended_order("run the tests", "I'd run the tests first.", None)]
+    #[case::recommended_order("run the tests", "I would run the tests first.", None)]
+    #[case::korean_order("테스트 돌려줘", "테스트를 먼저 돌리는 게 좋습니다.", None)]
+    #[case::no_alternative("the parser", "Neither parser handles CRLF.", None)]
+    #[case::korean_step("commit ㄱㄱ", "다 고쳤습니다. commit 준비됐습니다.", None)]
     #[case::order("run the tests", OR, None)]
     #[case::order_with_a_name("use dHash now", ADVICE, None)]
     #[case::rejected("Not figment.", LIST, None)]

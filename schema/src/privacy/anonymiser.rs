@@ -13,20 +13,21 @@ use sha2::{Digest as _, Sha256};
 use crate::files::environment;
 use crate::files::project::home_dir;
 use crate::files::store_file::SecretKey;
+use crate::model::word_list::WordList;
 
 /// The shortest name of a user or a host that is replaced. Shorter ones are parts of too many texts.
 const SHORTEST_NAME: usize = 3;
 
-/// Names that many machines have, and words of placeholders.
-const COMMON_NAMES: &str = " root user admin administrator ubuntu debian runner docker vagrant node dev git app test home localhost host \
+/// Names that many machines have, words of code, and words of placeholders.
+const COMMON_NAMES: &str = " max min jikime claude agent root user admin administrator ubuntu debian runner docker vagrant node dev git app test home localhost host \
                             mac macbook desktop laptop server build public default guest phone mail ";
 
 /// The phone numbers are those with a country code, those of Korea and Japan with hyphens, Korean mobile numbers, and those of North America.
 const PATTERN: &str = r"(?x)
     (?<mail> [A-Za-z0-9] [A-Za-z0-9._%+-]* @ (?: [A-Za-z0-9] [A-Za-z0-9-]* \. )+ [A-Za-z]{2,24} )
-    | (?<home> /(?:home|Users|mnt/[a-z]/Users)/ [^/\\\s:;,'\x22`<>()\[\]{}]+ | [A-Za-z]:[\\/]+Users[\\/]+ [^/\\\s:;,'\x22`<>()\[\]{}]+ )
+    | (?<home> /(?:home|Users|(?:mnt/)?[a-z]/Users)/ [^/\\\s:;,'\x22`<>()\[\]{}]+ | [A-Za-z]:[\\/]+Users[\\/]+ [^/\\\s:;,'\x22`<>()\[\]{}]+ )
     | (?<phone> \+[1-9][0-9]{0,2} (?: [\x20.-]? \(? [0-9]{1,4} \)? ) (?: [\x20.-]? [0-9]{2,4} ){2,4}
-        | 0[0-9]{1,3} - [0-9]{3,4} - [0-9]{4} | 01[016789][0-9]{7,8}
+        | 0[0-9]{1,3} [\x20.-] [0-9]{3,4} [\x20.-] [0-9]{4} | 0(?:1[016789]|[789]0)[0-9]{8} | \( 0[0-9]{1,3} \) \x20? [0-9]{3,4} - [0-9]{4}
         | \( [0-9]{3} \) \x20? [0-9]{3} - [0-9]{4} | [0-9]{3} ([.-]) [0-9]{3} [.-] [0-9]{4} )";
 
 /// Replaces what identifies people and machines, with the key of a store.
@@ -67,13 +68,15 @@ impl Anonymiser {
             let Some(range) = groups.get(0).map(|all| all.range()) else { continue };
             let said = &text[range.clone()];
             let placeholder = if groups.name("mail").is_some() {
-                // `git@github.com` is the user of every repository.
-                (!said.starts_with("git@")).then(|| self.placeholder("e-mail", &said.to_lowercase()))
+                is_address(said).then(|| self.placeholder("e-mail", &said.to_lowercase()))
             } else if groups.name("home").is_some() {
-                Some("~".to_owned())
+                // `src/home/page.rs` is no home directory.
+                let before = text[..range.start].chars().next_back();
+                let is_root = before.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '.' | '_' | '-' | '~' | '}'));
+                is_root.then(|| "~".to_owned())
             } else {
                 let digits: String = said.chars().filter(char::is_ascii_digit).collect();
-                let is_number = is_apart(text, &range, &['-', '.', '/', '_', ':', '=', '+']);
+                let is_number = is_apart(text, &range, &['-', '.', '_', '+']);
                 ((8..=15).contains(&digits.len()) && is_number).then(|| self.placeholder("phone", &digits))
             };
             found.extend(placeholder.map(|placeholder| (range, placeholder)));
@@ -101,6 +104,18 @@ impl Anonymiser {
     }
 }
 
+/// Whether a text of the form of an e-mail address is one, and not the user of a repository, a file such as `logo@2x.png`, a label of Kotlin
+/// or a unit of systemd.
+fn is_address(said: &str) -> bool {
+    static NO_USERS: WordList = WordList::words("git return super this");
+    static ENDINGS: WordList = WordList::words(
+        "alpha beta css finish gif jpeg jpg js json mount path png rc service slice socket svg target timer ts webp",
+    );
+    let (user, domain) = said.split_once('@').unwrap_or_default();
+    let ending = domain.rsplit('.').next().unwrap_or_default().to_lowercase();
+    !NO_USERS.contains(user) && !ENDINGS.contains(&ending)
+}
+
 /// Whether no ASCII letter, digit or one of `joints` is on either side. A letter of another script may be: particles follow names in Korean.
 fn is_apart(text: &str, range: &Range<usize>, joints: &[char]) -> bool {
     let joins = |next: char| next.is_ascii_alphanumeric() || joints.contains(&next);
@@ -122,7 +137,7 @@ fn own_names() -> Vec<(String, &'static str)> {
     let users = users.chain(home).map(|name| (name, "user"));
     let host = host_name().map(|name| (name.split('.').next().unwrap_or_default().to_owned(), "host"));
     let names = users.chain(host).map(|(name, what)| (name.to_ascii_lowercase(), what));
-    let is_telling = |name: &str| name.len() >= SHORTEST_NAME && !COMMON_NAMES.contains(&format!(" {name} "));
+    let is_telling = |name: &str| name.chars().count() >= SHORTEST_NAME && !COMMON_NAMES.contains(&format!(" {name} "));
     let mut names: Vec<_> = names.filter(|(name, _)| is_telling(name)).collect();
     names.sort();
     names.dedup();
@@ -163,7 +178,8 @@ mod tests {
     #[case("call 010-1234-5678 or 01012345678", "call [phone *] or [phone *]")]
     #[case("+82 10-1234-5678; +1 (415) 555-2671.", "[phone *]; [phone *].")]
     #[case("tel: (415) 555-2671, 415-555-2671", "tel: [phone *], [phone *]")]
-    #[case("02-123-4567, 03-1234-5678", "[phone *], [phone *]")]
+    #[case("02-123-4567, 03-1234-5678, phone=010 1234 5678", "[phone *], [phone *], phone=[phone *]")]
+    #[case("(02) 1234-5678/09012345678", "[phone *]/[phone *]")]
     #[case("open /home/haeun/app/src/main.rs:12", "open ~/app/src/main.rs:12")]
     #[case(r"C:\Users\lee\app and C:\\Users\\lee\\app", r"~\app and ~\\app")]
     #[case("/Users/lee and /mnt/c/Users/lee/x", "~ and ~/x")]
@@ -177,7 +193,8 @@ mod tests {
     #[case("2026-01-28T10:30:15+09:00, 192.168.100.200, v1.22.333-4444")]
     #[case("git@github.com:acme/app.git, react@18.2.0, @scope/package, a@b")]
     #[case("id 0198c9a2-1234-5678-9012-345678901234, port 10.0.0.1:8080, 1234567890")]
-    #[case("/home/, /usr/home, home/haeuns")]
+    #[case("/home/, /usr/home, home/haeuns, src/home/x.rs, GET /api/Users/list")]
+    #[case("assets/logo@2x.png, this@MainActivity.finish(), getty@tty1.service, 0101010101")]
     #[case("lines +120 -340, bytes 4096 8192, 100-200-3000x")]
     fn other_texts_stay(#[case] text: &str) {
         assert_eq!(applied(text), text);

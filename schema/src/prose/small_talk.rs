@@ -116,15 +116,15 @@ pub(crate) fn is_idle(folded: &str) -> bool {
 pub(crate) fn is_one_off(folded: &str) -> bool {
     static BARELY: WordList = WordList::phrases("just this |only this |한 번만|한번만|一回だけ");
     let is_limited = ["only ", "just "].iter().any(|word| folded.contains(word));
-    let for_now = ["for now", "this time"].iter().any(|words| folded.contains(words));
-    holds_once(folded) || BARELY.occurs_in(folded) || is_limited && for_now
+    let is_this_time = folded.contains("only ") && folded.contains("this time");
+    holds_once(folded) || BARELY.occurs_in(folded) || is_limited && folded.contains("for now") || is_this_time
 }
 
 /// Whether a sentence says in so many words that it holds only this time. "Retry only once" does not.
 pub(crate) fn holds_once(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
         "this once|this time only|this one time|as a one-off|for this one |for this one,|just for this |only for this |오늘만|\
-         이번건 |이번 건 |이번 건은 |今回だけ|今回のみ|今日だけ",
+         이번건 |今回だけ|今回のみ|今日だけ",
     );
     ONCE.occurs_in(folded)
         || folded.trim_end_matches(['.', '!', ' ']).ends_with("for this one")
@@ -201,6 +201,8 @@ mod tests {
     #[case("deadline in 40 min, push straight to main for this one", true)]
     #[case("run only test/sync this time pls", true)]
     #[case("이번건 pr 없이 바로 머지해줘", true)]
+    #[case("i just fixed it, this time the tests pass", false)]
+    #[case("이번 건은 redis로 가자", false)]
     #[case("we stay on sqlite for now", false)]
     #[case("only node 7 has the new antenna", false)]
     fn request_for_once_is_recognised(#[case] prompt: &str, #[case] expected: bool) {

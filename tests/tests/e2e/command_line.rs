@@ -299,3 +299,28 @@ fn help_lists_global_options_apart() {
         assert!(global.contains("--personal") && !own.contains("--personal"), "{help}");
     }
 }
+
+#[test]
+fn people_and_machines_become_placeholders() {
+    let mut sandbox = sandbox!();
+    let text = "Kim (kim@example.com, 010-1234-5678) keeps the keys in /home/kim/keys";
+    save(&sandbox, &["decision", text]);
+    let is_anonymous =
+        |text: &str| !text.contains("kim@") && !text.contains("1234-5678") && !text.contains("/home/kim");
+    let exported = |sandbox: &Sandbox, format: &str| {
+        sandbox.run_cli(["export", "--anonymise", "--format", format]).assert_success().stdout.clone()
+    };
+    for format in ["jsonl", "json", "md"] {
+        let first = exported(&sandbox, format);
+        assert!(first.contains("[e-mail ") && first.contains("~/keys") && is_anonymous(&first), "{first}");
+        assert_eq!(exported(&sandbox, format), first);
+    }
+    assert!(sandbox.logs().contains(text), "an export changes nothing");
+
+    sandbox.set_variable("JIKIME_ANONYMISE", "on");
+    let mut event = sandbox.event("UserPromptSubmit");
+    event["prompt"] = json!("ask lee@example.com where /home/kim/old went, or call 010-9876-5432");
+    sandbox.run_hook("memory-prompt-save", &event.to_string()).assert_success();
+    let log = sandbox.logs();
+    assert!(log.contains("where ~/old went") && !log.contains("lee@") && !log.contains("9876-5432"), "{log}");
+}

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::budget::{LINE, Line, Part};
+use crate::host::classifier::introduces_steps;
 use crate::host::code::changes::ChangeDetector;
 use crate::log::LONG_TERM_FILE;
 use crate::model::memory::{MemoryId, MemoryType};
@@ -215,12 +216,14 @@ impl Knowledge {
         self.shown_session.as_ref() == Some(&row.memory.session_id)
     }
 
-    /// Returns unresolved failures, each once, newest first.
+    /// Returns unresolved failures, each once, newest first. What a command still fails with is in its last failure.
     fn unresolved(&self) -> Vec<&MemoryRow> {
         let mut seen = HashSet::new();
         let open = self.failures.iter().filter(|row| row.state.phase == Phase::Open);
         let mut open: Vec<&MemoryRow> = open.filter(|row| seen.insert(letters(&row.memory.content))).collect();
         open.sort_by_key(|row| Reverse(row.state.repeated_at.unwrap_or(row.memory.at)));
+        let mut commands = HashSet::new();
+        open.retain(|row| row.memory.content.split_once('\n').is_none_or(|(command, _)| commands.insert(command)));
         open
     }
 
@@ -306,7 +309,8 @@ fn start_of_list(text: &str, task: &str) -> Option<usize> {
     let end = text[..at].rfind(['.', '!', '?', '。', '！', '？'])?;
     let start = end + text[end..].chars().next().map_or(0, char::len_utf8);
     // A lead without a colon was a line of its own.
-    (text[start..at].contains(':') || text[start..at].ends_with("; ")).then_some(start)
+    let is_lead = |lead: &str| introduces_steps(lead.trim());
+    (text[start..at].contains(':') || text[start..at].strip_suffix("; ").is_some_and(is_lead)).then_some(start)
 }
 
 /// Removes whole sentences from a text, but no part of a list.

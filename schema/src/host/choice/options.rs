@@ -59,10 +59,10 @@ pub(super) fn announces_steps(text: &str) -> bool {
 /// Whether a text announces that one of several things may be chosen.
 pub(super) fn presents_alternatives(text: &str) -> bool {
     static WORDS: WordList = WordList::phrases(
-        "two ways|three ways|ways out|options|alternatives|the question is|either |two representations|two realistic|가지가 있|\
-         가지입니다|가지예요|방법과 |선택지|후보는|둘 중|候補は|方法は",
+        " two ways| three ways| ways out| options:| the options| two options| three options| alternatives| the question is| either |\
+         two representations| two realistic|가지가 있|가지입니다|가지예요|방법과 |선택지|후보는|둘 중|候補は|方法は",
     );
-    let folded = text.to_lowercase();
+    let folded = format!(" {}", text.to_lowercase());
     WORDS.occurs_in(&folded) && !announces_steps(&folded)
 }
 

@@ -43,7 +43,7 @@ static OPENINGS: [WordList; 6] = WordList::phrases_each([
 /// Words in a line that introduces a list of open steps.
 static STEPS_FOLLOW: WordList = WordList::phrases(
     "still open|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|\
-     left to do|not done|follow-up|open steps|残りの|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|다음 단계|다음 작업|미완료",
+     left to do|not done|follow-up|open steps|残りの|残りは|残り:|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|다음 단계|다음 작업|미완료",
 );
 
 /// Cues of Japanese conclusions with their kinds. Earlier ones count first.
@@ -80,9 +80,13 @@ pub(super) fn japanese_kind(sentence: &str) -> Option<usize> {
     JAPANESE.iter().find(|(_, cues)| has_listed(cues, sentence)).map(|(kind, _)| *kind)
 }
 
+/// Whole lines that introduce a list of open steps.
+static SHORT_LEADS: WordList = WordList::words("left next open 다음 残り");
+
 /// Whether a line introduces a list of open steps.
-pub(super) fn introduces_steps(line: &str) -> bool {
-    line.chars().count() <= LONGEST_LEAD && has_listed(&STEPS_FOLLOW, line)
+pub(crate) fn introduces_steps(line: &str) -> bool {
+    line.chars().count() <= LONGEST_LEAD
+        && (has_listed(&STEPS_FOLLOW, line) || SHORT_LEADS.contains(&line.to_lowercase()))
 }
 
 /// Whether a sentence has a cue of a kind.

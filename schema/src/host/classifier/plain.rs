@@ -51,7 +51,7 @@ static NO_RULES: WordList = WordList::phrases(
 );
 
 /// Beginnings of bans after a statement: "people script against 3, don't ever change it".
-static EVER: WordList = WordList::phrases("do not ever |don't ever |dont ever |never ever ");
+static EVER: WordList = WordList::phrases("do not ever |don't ever |dont ever ");
 
 /// Beginnings of rules with "must".
 static ALL: WordList = WordList::phrases("every |all |each |no ");

@@ -122,6 +122,7 @@ fn is_output(line: &str) -> bool {
         || is_frame
         || line.starts_with("Traceback ")
         || line.starts_with("$ ")
+        || line.starts_with("= note: ")
         || line.contains("Exception: ")
 }
 

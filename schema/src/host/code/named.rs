@@ -132,11 +132,11 @@ fn name_in_code(span: &str) -> Option<&str> {
 
 /// Whether a name has a capital after a small letter, such as `verifyToken`, or a word after several capitals, such as `HTTPError`.
 fn is_camel(name: &str) -> bool {
-    let has = |is: &[fn(&u8) -> bool]| {
-        name.as_bytes().windows(is.len()).any(|part| part.iter().zip(is).all(|(byte, is)| is(byte)))
-    };
-    let (small, capital): (fn(&u8) -> bool, fn(&u8) -> bool) = (u8::is_ascii_lowercase, u8::is_ascii_uppercase);
-    has(&[small, capital]) || has(&[capital, capital, small, small])
+    let is = |at: usize, check: fn(&u8) -> bool| name.as_bytes().get(at).is_some_and(check);
+    let small = |at| is(at, u8::is_ascii_lowercase);
+    let capital = |at| is(at, u8::is_ascii_uppercase);
+    let ends_capitals = |at: usize| capital(at + 1) && small(at + 2) && small(at + 3);
+    (0..name.len()).any(|at| small(at) && capital(at + 1) || capital(at) && ends_capitals(at))
 }
 
 #[cfg(test)]

@@ -5,12 +5,16 @@ use crate::model::failure::{Success, is_settled_by, signature};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
+use crate::model::tool_usage::files;
 use crate::prose::tasks::{declined, done_as_ordered, dropped, finished};
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
 /// How many of the newest failures and open tasks are compared.
 const FAILURES: usize = 200;
 const TASKS: usize = 100;
+
+/// How many of the newest failures may be of the turn that ends.
+const TURN_FAILURES: usize = 20;
 
 /// The most seconds between the copies of one event in several transcripts of a host, and between the clocks of a hook and a transcript.
 pub const COPY: i64 = 2;
@@ -53,28 +57,32 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
         return Ok(Vec::new());
     }
     let mut settled = finished(&memory.content, &texts);
-    let last_of = |kind: MemoryType| -> rusqlite::Result<Option<MemoryRow>> {
+    let newest = |kind: MemoryType, limit: usize| {
         let of_session = MemoryFilter {
             kind: Some(kind),
             session_id: Some(memory.session_id.clone()),
             until: Some(memory.at.utc()),
             ..MemoryFilter::default()
         };
-        Ok(rows.list(&of_session, 1)?.pop())
+        rows.list(&of_session, limit)
     };
     if memory.kind == MemoryType::UserPrompt {
         settled.extend(declined(&memory.content, &texts));
-        let answer = last_of(MemoryType::AssistantResponse)?.map(|row| row.memory.id);
-        // The open tasks are sorted, the newest first.
-        let listed: Vec<usize> =
-            (0..open.len()).rev().filter(|at| answer.is_some() && open[*at].attributes.source == answer).collect();
-        let listed_texts: Vec<&str> = listed.iter().map(|at| texts[*at]).collect();
-        settled.extend(dropped(&memory.content, &listed_texts).map(|at| listed[at]));
-    } else if let Some(prompt) = last_of(MemoryType::UserPrompt)? {
+        if let Some(answer) = newest(MemoryType::AssistantResponse, 1)?.pop().map(|row| row.memory) {
+            let is_listed = |at: &usize| open[*at].attributes.source.as_ref() == Some(&answer.id);
+            let listed: Vec<usize> = (0..open.len()).filter(is_listed).collect();
+            let listed_texts: Vec<&str> = listed.iter().map(|at| texts[*at]).collect();
+            settled.extend(dropped(&memory.content, &answer.content, &listed_texts).map(|at| listed[at]));
+        }
+    } else if let Some(prompt) = newest(MemoryType::UserPrompt, 1)?.pop() {
         let is_of_turn = |row: &MemoryRow| row.order() > prompt.order();
-        let has_changed = last_of(MemoryType::ToolUsage)?.is_some_and(|row| is_of_turn(&row));
-        let has_failed =
-            last_of(MemoryType::Error)?.is_some_and(|row| is_of_turn(&row) && row.state.phase == Phase::Open);
+        let changes = newest(MemoryType::ToolUsage, 1)?.into_iter().filter(is_of_turn);
+        let has_changed = changes.into_iter().any(|row| files(&row.memory.content).next().is_some());
+        let is_open_failure = |row: &MemoryRow| {
+            let is_repeated = row.state.repeated_at.is_some_and(|at| at.unix() >= prompt.memory.at.unix());
+            row.state.phase == Phase::Open && (is_of_turn(row) || is_repeated)
+        };
+        let has_failed = newest(MemoryType::Error, TURN_FAILURES)?.iter().any(is_open_failure);
         if has_changed && !has_failed {
             settled.extend(done_as_ordered(&prompt.memory.content, &memory.content, &texts));
         }

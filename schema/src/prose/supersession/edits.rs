@@ -104,8 +104,7 @@ impl<'l> CodeLine<'l> {
         let (key, value) = code.split_once([':', '='])?;
         let plain = |text: &'l str| text.trim().trim_matches(['"', '\'']);
         let (key, value) = (plain(key), plain(value));
-        let is_version =
-            value.contains(|c: char| c.is_ascii_digit()) && value.contains('.') || value.starts_with("{ version");
+        let is_version = value.contains(|c: char| c.is_ascii_digit()) && value.contains('.') || value.starts_with("{ ");
         if MANIFESTS.contains(&name) && is_version {
             return Some(Self::Dependency(key));
         }

@@ -54,49 +54,101 @@ const LONGEST_DROP: usize = 100;
 
 /// Phrases in lower case that drop what they are about, and those that only put it off.
 static DROPS: WordList = WordList::phrases(
-    "scrap |kill it|kill that|drop it|drop that|drop the |forget it|forget about|forget the |skip it|skip that|nobody needs|\
-     not needed|no need|don't need|dont need|won't need|no longer need|we don't want|never gonna|not gonna|not doing|\
-     leave it out|leave that out|빼자|빼줘|빼주세요|뺍시다|빼죠|빼도 |빼도됨|안해도|안 해도|필요없|필요 없|하지 말자|하지말자|하지 말죠|안 하기로|안하기로|가져갔|가져가기로|한다고 함|\
-     한다고 합니다|하기로 했대|한대|不要|いらない|要らない|やめよう|やめて|なしで",
+    "scrap |kill it|kill that|drop it|drop that|forget it|forget about|skip it|skip that|nobody needs|not needed|\
+     don't need|dont need|won't need|no longer need|we don't want|never gonna|not gonna|not doing|leave it out|leave that out|\
+     빼자|빼줘|빼주세요|뺍시다|빼죠|빼도 |빼도됨|안해도|안 해도|필요없|필요 없|하지 말자|하지말자|하지 말죠|안 하기로|안하기로|가져갔|가져가기로|한다고 함|\
+     한다고 합니다|하기로 했대|不要|いらない|要らない|やめよう|やめて",
 );
 static PUT_OFF: WordList = WordList::phrases("until|unless| yet|for now|first|나중|일단|먼저|아직|まだ|後で");
 
+/// Words that point at what the clause before is about.
+static POINTS_BACK: WordList = WordList::words("it that those them this 그건 그거 그것도 それ");
+
 /// Returns the task of the list before a prompt that the prompt drops, by its number or by a word that no other task has: "3 never gonna
 /// matter, kill it", "배지는 제조사마다 다르니 빼자".
-pub fn dropped(prompt: &str, listed: &[&str]) -> Option<usize> {
+pub fn dropped(prompt: &str, answer: &str, listed: &[&str]) -> Option<usize> {
     let folded = prompt.trim().to_lowercase().replace('’', "'");
-    let is_drop = DROPS.occurs_in(&folded) && !PUT_OFF.occurs_in(&folded) && !folded.contains(['?', '？']);
-    if !is_drop || folded.chars().count() > LONGEST_DROP {
+    if PUT_OFF.occurs_in(&folded) || folded.contains(['?', '？']) || folded.chars().count() > LONGEST_DROP {
         return None;
     }
-    let digits = folded.bytes().take_while(u8::is_ascii_digit).count();
-    let is_label = ["번", "은 ", "는 ", " ", ",", "은"].iter().any(|after| folded[digits..].starts_with(after));
-    if digits == 1 && is_label {
-        return folded[..1].parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < listed.len());
+    let clauses: Vec<&str> = folded.split([',', '.', ';', '\n', '、', '。']).map(str::trim).collect();
+    let at = clauses.iter().position(|clause| drops(clause))?;
+    let points_back = clauses[at].split_whitespace().any(|word| POINTS_BACK.contains(word));
+    let about = clauses[at.saturating_sub(usize::from(points_back))..=at].join(" ");
+    if let Some(number) = label(&about) {
+        let is_only = clauses.iter().filter_map(|clause| label(clause)).all(|other| other == number);
+        let item = |line: &str| line.trim_start().strip_prefix(number)?.strip_prefix(['.', ')']).map(str::to_owned);
+        let item = answer.lines().find_map(item).filter(|_| is_only)?;
+        return only_one(listed, |task| item.trim() == task.trim());
     }
-    let said = terms(prompt);
-    only_one(listed, |task| shared_terms(&terms(task), &said) > 0)
+    let said = terms(&about);
+    only_one(listed, |task| shared_terms(&terms(task), &said) > 0 || shares_kanji(&about, task))
 }
 
-/// Words of orders to do a task that do not say which.
+/// Whether a clause in lower case drops something. "Don't forget about it" does not.
+fn drops(clause: &str) -> bool {
+    DROPS.iter().any(|phrase| {
+        clause.find(phrase).is_some_and(|at| {
+            let before = clause[..at].split_whitespace().next_back().unwrap_or_default();
+            !matches!(before, "don't" | "dont" | "not" | "never")
+        })
+    })
+}
+
+/// Returns the digit that a clause begins with as a label: "3 is done", "3번은".
+fn label(clause: &str) -> Option<char> {
+    let mut letters = clause.chars();
+    let digit = letters.next().filter(char::is_ascii_digit)?;
+    letters.next().is_none_or(|next| matches!(next, ' ' | '번' | '은' | '는')).then_some(digit)
+}
+
+/// Whether two texts have two neighbouring Chinese characters in common, as in 印刷.
+fn shares_kanji(a: &str, b: &str) -> bool {
+    let is_kanji = |c: char| matches!(c, '\u{4e00}'..='\u{9fff}');
+    let pairs = a.chars().zip(a.chars().skip(1)).filter(|(first, second)| is_kanji(*first) && is_kanji(*second));
+    pairs.into_iter().any(|(first, second)| b.contains(&String::from_iter([first, second])))
+}
+
+/// Words of orders to do a task that do not say which, and words of other requests.
 static DO: WordList = WordList::words("begin continue do finish handle implement start tackle");
+static NO_ORDERS: WordList =
+    WordList::words("after but check don't dont explain leave look not show skip until when why without 말고");
+
+/// The ends of Korean orders.
+const KOREAN_ORDERS: [&str; 7] = ["하자", "붙이자", "해줘", "짜줘", "해주세요", "하는거", "답장하는거"];
 
 /// The longest order, in characters.
 const LONGEST_ORDER: usize = 60;
 
 /// Returns the task that a prompt orders in its own words and an answer reports as done, if no other task fits: "ok do the drafts".
 pub fn done_as_ordered(prompt: &str, answer: &str, tasks: &[&str]) -> Option<usize> {
-    if prompt.chars().count() > LONGEST_ORDER || prompt.contains(['?', '？', '\n']) {
+    let folded = prompt.trim().to_lowercase().replace('’', "'");
+    let words = || folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
+    let is_order = words().any(|word| DO.contains(word))
+        || KOREAN_ORDERS.iter().any(|end| folded.trim_end_matches('.').ends_with(end));
+    let is_other = folded.contains(['?', '？', '\n']) || words().any(|word| NO_ORDERS.contains(word));
+    if !is_order || is_other || folded.chars().count() > LONGEST_ORDER || leaves_something(answer) {
         return None;
     }
-    let is_verb = |term: &String| {
-        let ends = ["자", "줘", "거", "게", "죠", "해", "기"];
-        DO.contains(term) || term.chars().any(is_hangul) && ends.iter().any(|end| term.ends_with(end))
-    };
+    let is_verb = |term: &String| DO.contains(term) || KOREAN_ORDERS.iter().any(|end| term.ends_with(end));
     let ordered: Vec<String> = terms(prompt).into_iter().filter(|term| !is_verb(term)).collect();
-    let at = only_one(tasks, |task| !ordered.is_empty() && shared_terms(&ordered, &terms(task)) == ordered.len())?;
-    let is_open = |sentence: &&str| super::is_open_or_doubted(sentence);
-    (!answer.contains(['?', '？']) && !sentences(answer).iter().any(is_open)).then_some(at)
+    only_one(tasks, |task| !ordered.is_empty() && shared_terms(&ordered, &terms(task)) == ordered.len())
+}
+
+/// Whether an answer asks, or says that something is not done.
+fn leaves_something(answer: &str) -> bool {
+    static WORDS: WordList = WordList::words(
+        "blocked cannot except fail failed failing fails first half left only partly remaining remains reverted still todo \
+         tomorrow",
+    );
+    static PHRASES: WordList = WordList::phrases(
+        "to do|next:|아직|남은|남았|안 됐|안 됩|안 돼|못 |못했|못하|않았|실패|내일|일부만|まだ|残り|明日|ません|失敗",
+    );
+    let folded = answer.to_lowercase().replace('’', "'");
+    let mut words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    folded.contains(['?', '？'])
+        || PHRASES.occurs_in(&folded)
+        || words.any(|word| word.ends_with("n't") || WORDS.contains(word))
 }
 
 /// Returns the task that fits, if no other does.

@@ -72,7 +72,9 @@ pub(super) fn is_definition(line: &str) -> bool {
 pub(crate) fn defines_next(before: &str) -> bool {
     let before = before.trim();
     let is_method = before.ends_with(')') && before.starts_with("func (");
-    is_method || before.split_whitespace().next_back().is_some_and(|word| DEFINING.contains(word))
+    let mut words = before.split_whitespace().rev();
+    let is_defined = words.next().is_some_and(|word| DEFINING.contains(word));
+    is_method || is_defined && words.all(|word| BEFORE.contains(word) || DEFINING.contains(word))
 }
 
 /// Whether a line begins a definition without a word that says so.
@@ -87,7 +89,7 @@ fn is_plain_function(line: &str) -> bool {
     // An indented line that ends with a bracket is mostly a call.
     let is_outer = || indent(line) == 0 || head.split(' ').next().is_some_and(|word| BEFORE.contains(word));
     let opens = bare.ends_with('{') || bare.ends_with(')') && !bare.ends_with(");") && is_outer();
-    let is_call = rest.contains("=>") || rest.contains("function") || rest.contains(['"', '\'']);
+    let is_call = rest.ends_with("=> {") || rest.contains("function(") || rest.starts_with(['"', '\'']);
     let name = head.rsplit([' ', '*', '&']).next().unwrap_or_default();
     let is_name =
         !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '~' | '.' | '#'));
