@@ -17,8 +17,8 @@ use std::sync::LazyLock;
 
 use crate::model::memory::MemoryType;
 use cues::OPEN_STEP;
-use listed_steps::listed_steps;
 pub(crate) use cues::introduces_steps;
+use listed_steps::listed_steps;
 pub use message::Speaker;
 use message::{Judged, judged};
 use network::{ClassifierNetwork, Probabilities};

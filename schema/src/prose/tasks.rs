@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::done("ok do the drafts", "Every draft gets version 0 at the start. 4 have no site.", Some(0))]
+    #[case::done("ok do the drafts", "At the first start every draft gets version 0. 4 have no site.", Some(0))]
     #[case::failed("do the drafts", "I couldn't migrate the drafts. I added a log line.", None)]
     #[case::korean_failure("배지 해줘", "숫자를 읽지 못했습니다.", None)]
     #[case::look("look at the drafts", "There are 1,400 rows.", None)]

@@ -115,7 +115,8 @@ static NO_ORDERS: WordList =
     WordList::words("after but check don't dont explain leave look not show skip until when why without 말고");
 
 /// The ends of Korean orders.
-const KOREAN_ORDERS: [&str; 7] = ["하자", "붙이자", "해줘", "짜줘", "해주세요", "하는거", "답장하는거"];
+static KOREAN_ORDERS: WordList =
+    WordList::words("하자 붙이자 고치자 만들자 넣자 해줘 짜줘 고쳐줘 만들어줘 넣어줘 해주세요 하는거");
 
 /// The longest order, in characters.
 const LONGEST_ORDER: usize = 60;
@@ -124,13 +125,12 @@ const LONGEST_ORDER: usize = 60;
 pub fn done_as_ordered(prompt: &str, answer: &str, tasks: &[&str]) -> Option<usize> {
     let folded = prompt.trim().to_lowercase().replace('’', "'");
     let words = || folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
-    let is_order = words().any(|word| DO.contains(word))
-        || KOREAN_ORDERS.iter().any(|end| folded.trim_end_matches('.').ends_with(end));
+    let is_order = words().any(|word| DO.contains(word)) || KOREAN_ORDERS.ends(folded.trim_end_matches('.'));
     let is_other = folded.contains(['?', '？', '\n']) || words().any(|word| NO_ORDERS.contains(word));
     if !is_order || is_other || folded.chars().count() > LONGEST_ORDER || leaves_something(answer) {
         return None;
     }
-    let is_verb = |term: &String| DO.contains(term) || KOREAN_ORDERS.iter().any(|end| term.ends_with(end));
+    let is_verb = |term: &String| DO.contains(term) || KOREAN_ORDERS.ends(term);
     let ordered: Vec<String> = terms(prompt).into_iter().filter(|term| !is_verb(term)).collect();
     only_one(tasks, |task| !ordered.is_empty() && shared_terms(&ordered, &terms(task)) == ordered.len())
 }
@@ -138,7 +138,7 @@ pub fn done_as_ordered(prompt: &str, answer: &str, tasks: &[&str]) -> Option<usi
 /// Whether an answer asks, or says that something is not done.
 fn leaves_something(answer: &str) -> bool {
     static WORDS: WordList = WordList::words(
-        "blocked cannot except fail failed failing fails first half left only partly remaining remains reverted still todo \
+        "blocked cannot except fail failed failing fails left only partly remaining remains reverted still todo \
          tomorrow",
     );
     static PHRASES: WordList = WordList::phrases(
