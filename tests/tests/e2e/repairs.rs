@@ -164,7 +164,7 @@ fn store_that_every_user_may_change_is_closed() {
 }
 
 #[test]
-fn doctor_names_a_host_without_its_server_and_recording_that_is_off() {
+fn doctor_reports_a_missing_server_and_recording_that_is_off() {
     let sandbox = running_in("bin");
     sandbox.run_cli(["init", "--yes", "--host", "claude-code", "--host", "cursor"]).assert_success();
     let told = |sandbox: &Sandbox| sandbox.run_cli(["doctor", "--json"]).json()["checks"].to_string();

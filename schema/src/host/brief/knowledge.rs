@@ -216,7 +216,7 @@ impl Knowledge {
         self.shown_session.as_ref() == Some(&row.memory.session_id)
     }
 
-    /// Returns unresolved failures, each once, newest first. What a command still fails with is in its last failure.
+    /// Returns unresolved failures, each once, newest first. Of one command, only the last failure still applies.
     fn unresolved(&self) -> Vec<&MemoryRow> {
         let mut seen = HashSet::new();
         let open = self.failures.iter().filter(|row| row.state.phase == Phase::Open);
