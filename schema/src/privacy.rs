@@ -1,5 +1,5 @@
-//! Removes secrets, private parts and excluded files before anything is written, and cleans text before it leaves. Performs no writes
-//! itself.
+//! Removes secrets, private parts, excluded files and, on request, names before anything is written, and cleans text before it leaves.
+//! Performs no writes itself.
 
 pub mod anonymiser;
 pub mod exclude;

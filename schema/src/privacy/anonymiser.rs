@@ -19,10 +19,12 @@ use crate::model::word_list::WordList;
 const SHORTEST_NAME: usize = 3;
 
 /// Names that many machines have, words of code, and words of placeholders.
-const COMMON_NAMES: &str = " max min jikime claude agent root user admin administrator ubuntu debian runner docker vagrant node dev git app test home localhost host \
-                            mac macbook desktop laptop server build public default guest phone mail ";
+static COMMON_NAMES: WordList = WordList::words(
+    "admin administrator agent app build claude debian default desktop dev docker git guest home host jikime laptop localhost mac \
+     macbook mail max min node phone public root runner server test ubuntu user vagrant",
+);
 
-/// The phone numbers are those with a country code, those of Korea and Japan with hyphens, Korean mobile numbers, and those of North America.
+/// The phone numbers are those with a country code, those of Korea and Japan in parts, their mobile numbers, and those of North America.
 const PATTERN: &str = r"(?x)
     (?<mail> [A-Za-z0-9] [A-Za-z0-9._%+-]* @ (?: [A-Za-z0-9] [A-Za-z0-9-]* \. )+ [A-Za-z]{2,24} )
     | (?<home> /(?:home|Users|(?:mnt/)?[a-z]/Users)/ [^/\\\s:;,'\x22`<>()\[\]{}]+ | [A-Za-z]:[\\/]+Users[\\/]+ [^/\\\s:;,'\x22`<>()\[\]{}]+ )
@@ -137,7 +139,7 @@ fn own_names() -> Vec<(String, &'static str)> {
     let users = users.chain(home).map(|name| (name, "user"));
     let host = host_name().map(|name| (name.split('.').next().unwrap_or_default().to_owned(), "host"));
     let names = users.chain(host).map(|(name, what)| (name.to_ascii_lowercase(), what));
-    let is_telling = |name: &str| name.chars().count() >= SHORTEST_NAME && !COMMON_NAMES.contains(&format!(" {name} "));
+    let is_telling = |name: &str| name.chars().count() >= SHORTEST_NAME && !COMMON_NAMES.contains(name);
     let mut names: Vec<_> = names.filter(|(name, _)| is_telling(name)).collect();
     names.sort();
     names.dedup();

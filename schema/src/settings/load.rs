@@ -33,8 +33,10 @@ const BRIEF_SIZES: std::ops::RangeInclusive<usize> = 200..=9_000;
 /// The allowed dimensions of vectors. Fewer dimensions distinguish too little, and no model has more.
 const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=8_192;
 
-/// The default number of hits of a search, and the default length of its result in tokens.
+/// The default number of hits of a search.
 pub const SEARCH_RESULTS: usize = 6;
+
+/// The default length of a search result, in tokens of about four bytes.
 pub const SEARCH_TOKENS: usize = 1_000;
 
 /// The hits of a search: as many as `maxResults` allows.

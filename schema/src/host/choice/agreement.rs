@@ -24,16 +24,16 @@ static NO_ADVICE: WordList = WordList::phrases(
     "like |love |need |want |have |rather |be |been |already |expect |expected |guess |say |said |assume |hope |only ",
 );
 
-/// Words that emphasise a choice.
+/// Words that emphasise a choice, or only join it.
 static EMPHASIS: WordList = WordList::words(
-    "absolutely anyway certainly clearly definitely just lol haha now obviously of course ㅋㅋ ㅋㅋㅋ ㅎㅎ",
+    "absolutely anyway certainly clearly definitely haha just lol now obviously of course please then ㅋㅋ ㅋㅋㅋ ㅎㅎ",
 );
 
 /// Returns a clause without words of agreement and emphasis: "rollback" of "yeah rollback obviously".
 pub(super) fn without_agreement(clause: &str) -> String {
     let says_nothing = |word: &&str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        AGREES.contains(&word) || EMPHASIS.contains(&word) || word == "then" || word == "please"
+        AGREES.contains(&word) || EMPHASIS.contains(&word)
     };
     clause.split_whitespace().filter(|word| !says_nothing(word)).collect::<Vec<_>>().join(" ")
 }
