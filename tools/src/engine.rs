@@ -39,6 +39,7 @@ use schema::files::database::LockTimeout;
 use schema::files::layout::{Layout, STORE_DIR};
 use schema::host::code::anchored::checkout_root;
 use schema::host::code::changes::ChangeDetector;
+use schema::host::code::renamed::{ListingPlace, RenamedFiles};
 use schema::host::given::{self, Given};
 use schema::intake::capture::{CaptureOutcome, PreparedMemory, commit, commit_all, note};
 use schema::intake::drain::drain;
@@ -186,6 +187,8 @@ impl Engine {
         let project = store.layout().project().to_owned();
         let checkout =
             env::current_dir().map_or_else(|_| project.clone(), |directory| checkout_root(&directory, &project));
+        let mut change_detector = ChangeDetector::new(&checkout);
+        change_detector.renamed = Some(RenamedFiles::new(&checkout, settings::load(store.layout()).sanitizer));
         Ok(Self {
             store,
             index,
@@ -196,9 +199,16 @@ impl Engine {
             settings: settings.clone(),
             repair_notes: news,
             line_counter: save::LineCounter::default(),
-            change_detector: ChangeDetector::new(&checkout),
+            change_detector,
             checkout,
         })
+    }
+
+    /// Lists the files of the project on another thread, when new names of missing files are looked for.
+    pub fn find_renamed_in_background(&mut self) {
+        if let Some(renamed) = &mut self.change_detector.renamed {
+            renamed.place = ListingPlace::Background;
+        }
     }
 
     pub fn store(&self) -> &Store {

@@ -6,3 +6,4 @@ pub mod anchored;
 mod block;
 pub mod changes;
 mod named;
+pub mod renamed;

@@ -1,6 +1,4 @@
-//! Extracts blockers of tasks and finds finished tasks, from text alone. State notes and checkboxes hold the actual state.
-
-use serde_json::{Map, Value};
+//! Finds finished tasks and what tasks wait for, from text alone. State notes and checkboxes hold the actual state.
 
 use crate::model::word_list::WordList;
 use crate::privacy::output_text::clean_line;
@@ -8,40 +6,16 @@ use crate::prose::sentences::sentences;
 use crate::prose::terms::{is_hangul, shared_terms, terms};
 
 mod closings;
+mod conditions;
 
 pub use closings::{declined, done_as_ordered, dropped};
-
-/// The metadata field for what a task waits for: a text, or the id of another memory.
-pub const BLOCKED_BY: &str = "blocked_by";
+pub use conditions::{BLOCKED_BY, awaited, came_about, without_awaited};
 
 /// The maximum length of a text that is searched for finished tasks, in bytes.
 const LONGEST: usize = 16 * 1024;
 
 /// How many terms a report and a task must share, and which share of the task's terms that must be.
 const LEAST_SHARED: [(usize, f32); 2] = [(2, 0.66), (3, 0.5)];
-
-/// Returns what a task waits for, from its metadata or its text, as in `Release 1.2 (blocked by: review of Kim)`.
-pub fn blocked_by(content: &str, metadata: &Map<String, Value>) -> Option<String> {
-    if let Some(text) = metadata.get(BLOCKED_BY).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
-    {
-        return Some(text.to_owned());
-    }
-    let lower = content.to_lowercase();
-    // If lower case has another length, offsets in it do not apply to the text.
-    if lower.len() != content.len() {
-        return None;
-    }
-    let (at, mark) = MARKS.iter().find_map(|mark| lower.find(mark).map(|at| (at, mark)))?;
-    let rest = content[at + mark.len()..].trim_start_matches([':', ' ']);
-    let end = rest.find([')', '\n']).unwrap_or(rest.len());
-    let text = rest[..end].trim_end_matches(['.', ' ']);
-    (!text.is_empty()).then(|| text.to_owned())
-}
-
-/// Markers in lower case, with a bracket or a dash if the words alone are ambiguous.
-static MARKS: WordList = WordList::phrases(
-    "(blocked by|(blocked on|(blocked:|(waiting for|(waits for|— blocked by|- blocked by|blocked by:|(대기:|(막힘:",
-);
 
 /// Returns a task on one line, with the open ones of the checkboxes below it.
 pub(crate) fn in_one_line(text: &str) -> String {
@@ -88,6 +62,8 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     if tasks.is_empty() || text.len() > LONGEST {
         return Vec::new();
     }
+    let tasks: Vec<String> = tasks.iter().map(|task| without_awaited(task)).collect();
+    let tasks: &[&str] = &tasks.iter().map(String::as_str).collect::<Vec<_>>();
     // A terse report may go on with a small letter: "cells ordered. roll out on Monday".
     let reports = sentences(text).into_iter().flat_map(|sentence| sentence.split(". ")).map(without_quotations);
     let reports = reports.flat_map(|report| match reports_an_end(&report) {
@@ -230,15 +206,11 @@ fn head(task: &str) -> &str {
 
 /// Whether a sentence reports that something is finished, and is not a plan, a question, a condition or about remaining work.
 fn reports_an_end(sentence: &str) -> bool {
-    if sentence.contains(['?', '？', '「']) || sentence.trim_start().starts_with(['>', '|']) {
+    if is_no_report(sentence) {
         return false;
     }
     let lower = sentence.to_lowercase();
-    // `cancelled_at` is the name of a column, and cancels nothing.
-    let mut words = lower
-        .split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '_'))
-        .filter(|word| !word.is_empty())
-        .peekable();
+    let words = lower_words(&lower);
     let is_past = |word: &str| word.len() > 4 && word.ends_with("ed") || IRREGULAR.value(word).is_some();
     // "Renewed the certificate.", "I renamed the module."
     let begins_past = words.clone().find(|word| !REPORTERS.contains(word)).is_some_and(is_past);
@@ -247,13 +219,6 @@ fn reports_an_end(sentence: &str) -> bool {
         sentence.trim_start().starts_with(char::is_uppercase) && words.clone().nth(1).is_some_and(is_past);
     // "cells ordered"
     let ends_past = words.clone().count() <= SHORT_REPORT && words.clone().last().is_some_and(is_past);
-    let is_open = OPEN.occurs_in(&lower) || words.clone().any(|word| OPEN_WORDS.contains(word));
-    let asks = words.peek().is_some_and(|word| ASKS.contains(word));
-    let is_doubted =
-        words.clone().any(|word| word.ends_with("n't") || DOUBTS.contains(word)) || KOREAN_DOUBTS.occurs_in(&lower);
-    if is_open || is_doubted || asks {
-        return false;
-    }
     let is_korean = sentence.chars().any(is_hangul);
     closings::reports_in_japanese(sentence)
         || is_korean && KOREAN_ENDS.occurs_in(&lower)
@@ -265,7 +230,25 @@ fn reports_an_end(sentence: &str) -> bool {
             .zip(words.clone().skip(1))
             .any(|(be, word)| matches!(be, "is" | "are" | "was" | "were") && is_past(word))
         || STATES.occurs_in(&lower)
-        || words.any(|word| ENDS.contains(word))
+        || words.clone().any(|word| ENDS.contains(word))
+}
+
+/// Whether a sentence is a plan, a question, a condition, a doubt, a quotation or about remaining work.
+fn is_no_report(sentence: &str) -> bool {
+    if sentence.contains(['?', '？', '「']) || sentence.trim_start().starts_with(['>', '|']) {
+        return true;
+    }
+    let lower = sentence.to_lowercase();
+    let mut words = lower_words(&lower).peekable();
+    let asks = words.peek().is_some_and(|word| ASKS.contains(word));
+    asks || OPEN.occurs_in(&lower)
+        || KOREAN_DOUBTS.occurs_in(&lower)
+        || words.any(|word| OPEN_WORDS.contains(word) || DOUBTS.contains(word) || word.ends_with("n't"))
+}
+
+/// Returns the words of a text in lower case. `cancelled_at` is one: the name of a column, which cancels nothing.
+fn lower_words(lower: &str) -> impl Iterator<Item = &str> + Clone {
+    lower.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '_')).filter(|word| !word.is_empty())
 }
 
 /// Phrases that say how things are now, in lower case.
@@ -322,19 +305,6 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-
-    #[rstest]
-    #[case::metadata("Release", r#"{"blocked_by": "0af312aa"}"#, Some("0af312aa"))]
-    #[case::bracket("Release 1.2 (blocked by: the review of Kim)", "{}", Some("the review of Kim"))]
-    #[case::waiting("Cut over DNS (waiting for the certificate)", "{}", Some("the certificate"))]
-    #[case::dash("Cut over DNS — blocked by legal.", "{}", Some("legal"))]
-    #[case::korean("인증서 교체 (대기: 보안팀 승인)", "{}", Some("보안팀 승인"))]
-    #[case::open("Find out what is blocked by the firewall", "{}", None)]
-    #[case::empty("Release (blocked by: )", r#"{"blocked_by": " "}"#, None)]
-    fn blockers_of_tasks_are_extracted(#[case] content: &str, #[case] metadata: &str, #[case] expected: Option<&str>) {
-        let metadata: Map<String, Value> = serde_json::from_str(metadata).unwrap();
-        assert_eq!(blocked_by(content, &metadata).as_deref(), expected);
-    }
 
     #[rstest]
     #[case::nested("Release 5.0:\n- [x] changelog\n- [ ] publish\n  * [ ] announce", "Release 5.0: publish; announce")]

@@ -94,6 +94,7 @@ enum ReviewAnswer {
     Replace,
     Forget,
     Close,
+    Unblock,
     Redact,
     Later,
     Quit,
@@ -107,7 +108,7 @@ const LATER_CHOICE: Choice = ('n', 'ㅜ', "not now", ReviewAnswer::Later);
 const QUIT: Choice = ('q', 'ㅂ', "quit", ReviewAnswer::Quit);
 
 fn choices(kind: ReviewKind) -> Vec<Choice> {
-    use ReviewAnswer::{Close, Forget, Keep, Redact, Replace};
+    use ReviewAnswer::{Close, Forget, Keep, Redact, Replace, Unblock};
     let mut choices: Vec<Choice> = match kind {
         ReviewKind::ChangedValue | ReviewKind::SaidTwice => vec![
             ('k', 'ㅏ', "keep both", Keep),
@@ -115,6 +116,11 @@ fn choices(kind: ReviewKind) -> Vec<Choice> {
             ('f', 'ㄹ', "forget 1 or 2", Forget),
         ],
         ReviewKind::FinishedTask => vec![('d', 'ㅇ', "done, close 1", Close), ('k', 'ㅏ', "keep it open", Keep)],
+        ReviewKind::ReadyTask => vec![
+            ('r', 'ㄱ', "ready, 1 waits no longer", Unblock),
+            ('d', 'ㅇ', "done, close 1", Close),
+            ('k', 'ㅏ', "keep it waiting", Keep),
+        ],
         ReviewKind::Stale => {
             vec![('k', 'ㅏ', "keep, it still holds", Keep), ('s', 'ㄴ', "supersede it by a new text", Replace), FORGET]
         }
@@ -258,6 +264,10 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
         (ReviewAnswer::Close, by) => {
             engine.close_task(&older, by.as_deref())?;
             "Closed.".to_owned()
+        }
+        (ReviewAnswer::Unblock, _) => {
+            engine.unblock_task(&older)?;
+            "It waits for nothing any more.".to_owned()
         }
         (ReviewAnswer::Redact, _) => {
             let is_note = candidate.older.path == LONG_TERM_FILE;

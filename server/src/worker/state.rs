@@ -91,6 +91,7 @@ impl WorkerState {
                 let setup = &self.setup;
                 let opened = Engine::open(&setup.project, setup.session_id.clone(), Some(Arc::clone(&self.network)));
                 let mut engine = opened.inspect_err(|_| setup.report_not_open())?;
+                engine.find_renamed_in_background();
                 let common = engine.share();
                 // Other processes cannot watch a store in memory.
                 let is_mine = common.is_none() || setup.is_owner.load(Ordering::Relaxed);

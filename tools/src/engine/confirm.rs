@@ -1,6 +1,7 @@
 //! Records that a memory still holds, with its code as it is now.
 
 use schema::host::code::anchored::CodePlace;
+use schema::host::code::changes::CodeChange;
 use schema::intake::capture::{confirmation, may_be_confirmed};
 use schema::model::moment::Moment;
 use schema::model::state_note::{StateChange, StateNote};
@@ -8,7 +9,6 @@ use schema::settings;
 use schema::store::MemoryRow;
 
 use super::Engine;
-use super::save::anchored_paths;
 use crate::error::ToolError;
 
 /// A memory that still holds.
@@ -34,7 +34,12 @@ impl Engine {
         let place =
             CodePlace { project: self.store.layout().project(), directory: &self.checkout, sanitizer: &sanitizer };
         let code = match row.memory.kind.is_about_code() {
-            true => place.code_of(&row.memory.content, &anchored_paths(&self.store, &row)?),
+            true => {
+                let changes = self.change_detector.file_changes(self.store.rows(), &row)?;
+                let path_now = |change: CodeChange| change.renamed_to.unwrap_or(change.anchor.path);
+                let paths: Vec<String> = changes.anchors.into_iter().map(path_now).collect();
+                place.code_of(&row.memory.content, &paths)
+            }
             false => schema::model::code_anchor::CodeContext::default(),
         };
         let change = StateChange::Confirmed(confirmation(&self.session_id, &code));

@@ -13,7 +13,7 @@ use schema::prose::comparison::{TextRelation, ValueKind};
 use schema::settings;
 use schema::store::MemoryRow;
 
-use self::new_memories::{has_secret, relation_of, reports_end};
+use self::new_memories::{has_secret, relation_of, reports_condition, reports_end};
 use self::review_candidate::ReviewDecisions;
 use super::{Engine, IndexProgress};
 use crate::error::ToolError;
@@ -63,7 +63,7 @@ impl Engine {
             };
             let mut candidates = engine.candidates_of_pass(ReviewPass::Secrets, &secret, &is_open)?;
             candidates.extend(engine.candidates_of_pass(ReviewPass::Pairs, &pair_candidate, &is_open)?);
-            candidates.extend(engine.candidates_of_pass(ReviewPass::Reports, &finished_task, &is_open)?);
+            candidates.extend(engine.candidates_of_pass(ReviewPass::Reports, &reported_task, &is_open)?);
             candidates.extend(current_state::stale(store, &mut engine.change_detector)?);
             candidates.extend(current_state::unused(store, &given::times(store.layout()), &now)?);
             candidates.retain(is_open);
@@ -104,15 +104,17 @@ impl Engine {
     }
 }
 
-/// An open task with a report.
-fn finished_task(older: MemoryRow, newer: MemoryRow) -> Option<ReviewCandidate> {
-    let reason = "a later memory says that it is done".to_owned();
-    (older.is_open_task() && reports_end(&newer, &older)).then_some(ReviewCandidate {
-        kind: ReviewKind::FinishedTask,
-        reason,
-        older,
-        newer: Some(newer),
-    })
+/// An open task with a report that it is done, or that what it waits for came about.
+fn reported_task(older: MemoryRow, newer: MemoryRow) -> Option<ReviewCandidate> {
+    let (kind, reason) = match () {
+        () if !older.is_open_task() => return None,
+        () if reports_end(&newer, &older) => (ReviewKind::FinishedTask, "a later memory says that it is done"),
+        () if reports_condition(&newer, &older) => {
+            (ReviewKind::ReadyTask, "what it waits for seems to have come about")
+        }
+        () => return None,
+    };
+    Some(ReviewCandidate { kind, reason: reason.to_owned(), older, newer: Some(newer) })
 }
 
 /// A pair that is still a candidate. Its texts are compared again, because they may have been edited.

@@ -75,6 +75,7 @@ impl SharedEngine {
         engine.sanitizer = self.sanitizer.clone();
         engine.model = self.model.clone();
         engine.index.share_vectors(&self.vector_cache);
+        engine.find_renamed_in_background();
         let own = std::mem::replace(&mut engine.repair_notes, self.repair_notes.clone());
         own.all().into_iter().for_each(|note| engine.repair_notes.add(note));
         Ok(engine)

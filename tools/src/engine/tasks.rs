@@ -4,7 +4,7 @@ use schema::log::log_file;
 use schema::model::memory::{MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::state_note::{Settlement, StateChange, StateNote};
-use schema::prose::tasks::blocked_by;
+use schema::prose::tasks;
 use schema::store::{MemoryFilter, MemoryRow, StoreError};
 
 use super::Engine;
@@ -39,7 +39,7 @@ impl Engine {
             let replaced = row.superseded_by.as_ref().map(ToString::to_string);
             return Ok(TaskState::Done(row.state.settled_by.clone().or(replaced)));
         }
-        let Some(awaited) = blocked_by(&row.memory.content, &row.memory.attributes.metadata) else {
+        let Some(awaited) = tasks::awaited(&row.memory.content, &row.memory.attributes.metadata) else {
             return Ok(TaskState::Open);
         };
         // A task that waited for another one is open when that is done.
@@ -63,6 +63,19 @@ impl Engine {
     /// Opens a closed task again and returns it.
     pub fn reopen_task(&mut self, id: &str) -> Result<Task, ToolError> {
         self.settle_task(id, Settlement::Undone)
+    }
+
+    /// Removes from a task what it waits for, and returns it.
+    pub fn unblock_task(&mut self, id: &str) -> Result<Task, ToolError> {
+        let (id, row) = self.find_by_prefix(id)?;
+        if row.memory.attributes.metadata.contains_key(tasks::BLOCKED_BY) {
+            self.edit_attributes(&id, |attributes| {
+                attributes.metadata.remove(tasks::BLOCKED_BY);
+            })?;
+        }
+        let (_, row) = self.find_by_prefix(id.as_str())?;
+        let row = self.edit_text(&row, &tasks::without_awaited(&row.memory.content))?.row;
+        Ok(Task { state: self.state_of_task(&row)?, row })
     }
 
     /// A checkbox that a person ticked is theirs to clear.
@@ -96,6 +109,7 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
     use schema::intake::forget::forget_rows;
     use schema::settings::Settings;
     use schema::tool::SaveInput;
@@ -169,6 +183,18 @@ mod tests {
             ("Renew the certificates".to_owned(), TaskState::Done(Some("by hand".to_owned()))),
         ];
         assert_eq!(states(&mut engine), expected);
+    }
+
+    #[rstest]
+    #[case::text("B: cut over the DNS (waiting for Dana)", None)]
+    #[case::field("B: cut over the DNS", Some("Dana"))]
+    fn unblocked_task_is_open(#[case] text: &str, #[case] waits_for: Option<&str>) {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let id = save(&mut engine, MemoryType::Task, text, waits_for, None);
+        assert_eq!(states(&mut engine)[0].1, TaskState::Blocked("Dana".to_owned()));
+        engine.unblock_task(&id).unwrap();
+        assert_eq!(states(&mut engine), [("B: cut over the DNS".to_owned(), TaskState::Open)]);
     }
 
     #[test]

@@ -278,7 +278,7 @@ fn failure(row: &MemoryRow) -> Line {
 /// Returns the text of a task and what it waits for, unless that is done.
 fn task(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
     let text = tasks::in_one_line(&row.memory.content);
-    let Some(awaited) = tasks::blocked_by(&row.memory.content, &row.memory.attributes.metadata) else {
+    let Some(awaited) = tasks::awaited(&row.memory.content, &row.memory.attributes.metadata) else {
         return Ok(text);
     };
     let other = MemoryId::parse(&awaited).map(|id| rows.by_id(&id)).transpose()?.flatten();

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::anchored::LARGEST;
 use super::block::{find_same_lines, hash_bytes};
+use super::renamed::RenamedFiles;
 use crate::files::file_stamp::FileStamp;
 use crate::files::project::git_branch::CheckedOut;
 use crate::files::regular_file;
@@ -44,6 +45,8 @@ pub enum CodeState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeChange {
     pub anchor: CodeAnchor,
+    /// The path of the file now, if it was renamed.
+    pub renamed_to: Option<String>,
     pub state: CodeState,
 }
 
@@ -63,6 +66,8 @@ pub struct ChangeDetector {
     unread: u64,
     /// Read when the first memory of an answer needs it.
     checked_out: Option<Option<CheckedOut>>,
+    /// `None` if missing files are not looked for.
+    pub renamed: Option<RenamedFiles>,
 }
 
 /// Returns the code that a memory is about, and since when that is so: it was made or last confirmed.
@@ -79,7 +84,7 @@ pub fn current_code(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<(CodeCo
 impl ChangeDetector {
     /// Compares with the files below `root`.
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), known: HashMap::new(), unread: MOST_READ, checked_out: None }
+        Self { root: root.to_owned(), known: HashMap::new(), unread: MOST_READ, checked_out: None, renamed: None }
     }
 
     /// Begins another answer.
@@ -105,8 +110,19 @@ impl ChangeDetector {
     }
 
     fn compare_all(&mut self, anchors: Vec<CodeAnchor>, since: Moment) -> CodeChanges {
-        let state = |anchor: CodeAnchor| CodeChange { state: self.state(&anchor, since), anchor };
-        CodeChanges { anchors: anchors.into_iter().map(state).collect(), unmerged: None }
+        let anchors = anchors.into_iter().map(|anchor| self.change_of(anchor, since)).collect();
+        CodeChanges { anchors, unmerged: None }
+    }
+
+    fn change_of(&mut self, anchor: CodeAnchor, since: Moment) -> CodeChange {
+        let state = self.state(&anchor, since);
+        let is_gone = state == CodeState::Gone;
+        let renamed = self.renamed.as_mut().filter(|_| is_gone);
+        let Some(path) = renamed.and_then(|renamed| renamed.new_path(&anchor)) else {
+            return CodeChange { anchor, renamed_to: None, state };
+        };
+        let state = self.state(&CodeAnchor { path: path.clone(), ..anchor.clone() }, since);
+        CodeChange { anchor, renamed_to: Some(path), state }
     }
 
     fn is_unmerged(&mut self, branch: &str) -> bool {
@@ -215,8 +231,10 @@ impl CodeChange {
     /// Describes the state in a few words.
     pub fn describe(&self) -> String {
         let CodeAnchor { path, symbol, .. } = &self.anchor;
+        let path = self.renamed_to.as_ref().unwrap_or(path);
         let what = symbol.as_ref().map_or_else(|| path.clone(), |symbol| format!("{} in {path}", symbol.name));
         match self.state {
+            CodeState::Same if self.renamed_to.is_some() => format!("{} is now {path}", self.anchor.path),
             CodeState::Same => format!("{what} is unchanged"),
             CodeState::Moved(line) => format!("{what} moved to line {line}"),
             CodeState::MayHaveChanged => format!("{path} may have changed"),
@@ -245,6 +263,7 @@ mod tests {
 
     use super::super::block::find_symbol;
     use super::*;
+    use crate::privacy::sanitizer::Sanitizer;
 
     const TEXT: &str = "use x;\n\nfn verify_token() {\n    check();\n}\n\nfn other() {}\n";
 
@@ -290,11 +309,28 @@ mod tests {
         assert_eq!(state_of(&project, &anchor, 0), CodeState::Same);
         fs::write(project.path().join("src/auth.rs"), format!("\n{TEXT}")).unwrap();
         let CodeState::Changed(Some(seconds)) = state_of(&project, &anchor, -12 * 86_400) else { panic!() };
-        let change = CodeChange { anchor, state: CodeState::Changed(Some(seconds)) };
+        let change = CodeChange { anchor, renamed_to: None, state: CodeState::Changed(Some(seconds)) };
         assert_eq!(
             CodeChanges { anchors: vec![change], unmerged: Some("fix/a".to_owned()) }.summary().unwrap(),
             "src/auth.rs changed 12 days after this; branch fix/a is not merged"
         );
+    }
+
+    #[test]
+    fn renamed_file_is_compared_under_its_new_name() {
+        let (project, anchor) = project();
+        let (old, new) = (project.path().join("src/auth.rs"), project.path().join("src/token.rs"));
+        fs::rename(old, &new).unwrap();
+        let mut detector = ChangeDetector::new(project.path());
+        detector.renamed = Some(RenamedFiles::new(project.path(), Sanitizer::default()));
+        let since = Moment::from_unix(Moment::now().unix() + 60, Some(0)).unwrap();
+        let change = detector.change_of(anchor.clone(), since);
+        assert_eq!((change.state, change.renamed_to.as_deref()), (CodeState::Same, Some("src/token.rs")));
+        assert_eq!(change.describe(), "src/auth.rs is now src/token.rs");
+        let changes = CodeChanges { anchors: vec![change], unmerged: None };
+        assert_eq!((changes.summary(), changes.demotion()), (None, 1.0));
+        fs::remove_file(new).unwrap();
+        assert_eq!(detector.change_of(anchor, since).state, CodeState::Gone);
     }
 
     #[test]

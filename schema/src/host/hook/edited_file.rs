@@ -35,11 +35,11 @@ pub(super) fn display_path(path: &str, directory: &Path, project: &Path) -> Opti
         let Some(root) = root() else { continue };
         let Ok(relative) = whole.strip_prefix(root) else { continue };
         is_inside = true;
-        if !is_made_by_tools(relative) && !is_build_output(relative) {
+        if !is_in_tool_folder(relative) && !is_build_output(relative) {
             return Some(relative.to_owned());
         }
     }
-    (!is_inside && !is_made_by_tools(&whole)).then_some(whole)
+    (!is_inside && !is_in_tool_folder(&whole)).then_some(whole)
 }
 
 /// Whether the content of a file may be recorded, by its name and by the file that it is a link to.
@@ -70,7 +70,8 @@ pub(crate) fn linked_worktree_root(directory: &Path, project: &Path) -> Option<P
     is_ours.then(|| normalize(root))
 }
 
-fn is_made_by_tools(path: &Path) -> bool {
+/// Whether a file is in a folder of dependencies, version control or tools.
+pub(crate) fn is_in_tool_folder(path: &Path) -> bool {
     parent_folders(path).any(|folder| TOOL_FOLDERS.iter().any(|name| folder == *name))
 }
 

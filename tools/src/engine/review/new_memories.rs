@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, HashSet};
 
 use schema::intake::capture::may_be_confirmed;
-use schema::model::memory::MemoryType;
+use schema::model::memory::{MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::prose::comparison::{TextRelation, is_about_another, relation, subject_terms};
 use schema::prose::supersession::is_statement;
-use schema::prose::tasks::finished;
+use schema::prose::tasks::{awaited, came_about, finished};
 use schema::store::{MemoryRow, Store};
 
 use super::similar_texts::similarity_keys;
@@ -57,7 +57,7 @@ pub(super) fn examine(
     };
     let pairs = |index: &Index, rows: &[MemoryRow]| find_pairs(store, index, rows);
     let reports = |_: &Index, rows: &[MemoryRow]| {
-        let found = rows.iter().flat_map(|row| finished_by(row, &tasks).map(|task| (row.seq, task)));
+        let found = rows.iter().flat_map(|row| reported_by(row, &tasks).map(|task| (row.seq, task)));
         Ok(ReviewFindings { candidates: found.collect(), ..ReviewFindings::default() })
     };
     let mut is_complete = true;
@@ -141,23 +141,39 @@ pub(super) fn relation_of(a: &MemoryRow, b: &MemoryRow) -> Option<TextRelation> 
     relation(&older.memory.content, &newer.memory.content, is_statement(kind))
 }
 
-/// The open tasks that a memory reports as done.
-fn finished_by(row: &MemoryRow, tasks: &[(HashSet<String>, MemoryRow)]) -> impl Iterator<Item = i64> {
-    let terms = if row.memory.kind == MemoryType::Task { Vec::new() } else { subject_terms(&row.memory.content) };
+/// The words that say what a task waits for.
+fn awaited_by(task: &MemoryRow) -> Option<String> {
+    awaited(&task.memory.content, &task.memory.attributes.metadata).filter(|text| MemoryId::parse(text).is_none())
+}
+
+/// The open tasks that a memory reports as done or as ready.
+fn reported_by(row: &MemoryRow, tasks: &[(HashSet<String>, MemoryRow)]) -> impl Iterator<Item = i64> {
+    let is_task = row.memory.kind == MemoryType::Task;
+    let terms = if is_task { Vec::new() } else { subject_terms(&row.memory.content) };
     tasks.iter().filter_map(move |(of_task, task)| {
         let shared = terms.iter().filter(|term| of_task.contains(*term)).count();
         let is_near = shared > 0 && shared * SHARED_ONE_IN >= of_task.len();
-        (is_near && reports_end(row, task)).then_some(task.seq)
+        let is_reported = is_near && reports_end(row, task) || !is_task && reports_condition(row, task);
+        is_reported.then_some(task.seq)
     })
 }
 
 /// Whether a later memory says that a task is done, also by the message of a commit.
 pub(super) fn reports_end(row: &MemoryRow, task: &MemoryRow) -> bool {
     let task_text = &task.memory.content;
+    says_later(row, task, &|text| is_done(text, task_text))
+}
+
+/// Whether a later memory says that what a task waits for came about.
+pub(super) fn reports_condition(row: &MemoryRow, task: &MemoryRow) -> bool {
+    awaited_by(task).is_some_and(|awaited| says_later(row, task, &|text| came_about(text, &awaited)))
+}
+
+fn says_later(row: &MemoryRow, task: &MemoryRow, says: &dyn Fn(&str) -> bool) -> bool {
     row.order() > task.order()
         && match row.memory.kind {
-            MemoryType::ToolUsage => commit_messages(&row.memory.content).any(|message| is_done(&message, task_text)),
-            _ => is_done(&row.memory.content, task_text),
+            MemoryType::ToolUsage => commit_messages(&row.memory.content).any(|message| says(&message)),
+            _ => says(&row.memory.content),
         }
 }
 

@@ -19,6 +19,7 @@ pub enum ReviewKind {
     ChangedValue,
     SaidTwice,
     FinishedTask,
+    ReadyTask,
     Stale,
     Unused,
 }
@@ -30,6 +31,7 @@ impl ReviewKind {
             Self::ChangedValue => "changed_value",
             Self::SaidTwice => "said_twice",
             Self::FinishedTask => "finished_task",
+            Self::ReadyTask => "ready_task",
             Self::Stale => "stale",
             Self::Unused => "unused",
         }

@@ -57,6 +57,7 @@ struct ReviewFigures {
     /// For each kind the candidates that are right, all candidates, and all that there are.
     counts: BTreeMap<String, [usize; 3]>,
     wrong: Vec<(ReviewKind, [String; 2])>,
+    missed: Vec<String>,
 }
 
 /// Saves all pairs of a file in one store. A candidate of two pairs is wrong too.
@@ -76,11 +77,11 @@ fn measure(file: &str) -> ReviewFigures {
         if let Some(kind) = &pair.kind {
             figures.counts.entry(kind.clone()).or_default()[2] += 1;
         }
-        expected.insert((older, newer), pair.kind);
+        expected.insert((older, newer), (pair.kind, pair.newer));
     }
     for candidate in candidates(&mut engine) {
         let (older, newer) = (candidate.older.memory, candidate.newer.unwrap().memory);
-        let kind = expected.remove(&(older.id.to_string(), newer.id.to_string())).flatten();
+        let kind = expected.remove(&(older.id.to_string(), newer.id.to_string())).and_then(|(kind, _)| kind);
         let count = figures.counts.entry(candidate.kind.name().to_owned()).or_default();
         count[1] += 1;
         if kind.as_deref() == Some(candidate.kind.name()) {
@@ -89,15 +90,18 @@ fn measure(file: &str) -> ReviewFigures {
             figures.wrong.push((candidate.kind, [older.content, newer.content]));
         }
     }
+    figures.missed =
+        expected.into_values().filter_map(|(kind, text)| kind.map(|kind| format!("{kind}: {text}"))).collect();
     figures
 }
 
 #[test]
 fn at_least_four_of_five_candidates_are_right() {
-    for file in ["tuned", "held-out"] {
+    for (file, kinds) in [("tuned", 4), ("held-out", 3), ("ready-held-out", 1)] {
         let figures = measure(file);
-        assert_eq!(figures.counts.len(), 3, "{figures:#?}");
-        for [right, found, all] in figures.counts.values() {
+        let of_the_set: Vec<_> = figures.counts.values().filter(|[.., all]| *all > 0).collect();
+        assert_eq!(of_the_set.len(), kinds, "{figures:#?}");
+        for [right, found, all] in of_the_set {
             assert!(right * 5 >= found * 4 && right * 4 >= all * 3, "{file}: {figures:#?}");
         }
     }

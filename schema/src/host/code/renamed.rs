@@ -1,0 +1,218 @@
+//! Finds the new names of files that are gone, by their content. Listing a project takes longer than a search may wait, so a server does
+//! it on a thread of its own, and the next search knows the names.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::anchored::LARGEST;
+use super::block::{find_same_lines, hash_bytes};
+use crate::files::regular_file;
+use crate::host::hook::{is_in_tool_folder, is_recordable};
+use crate::model::code_anchor::CodeAnchor;
+use crate::privacy::sanitizer::Sanitizer;
+
+/// The most files of a project that are listed.
+const MOST_FILES: usize = 50_000;
+
+/// The most files that are read for one anchor.
+const MOST_COMPARED: usize = 8;
+
+/// How long a list of files is used.
+const LISTED_FOR: Duration = Duration::from_secs(60);
+
+/// Where the files are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListingPlace {
+    /// The caller, which waits.
+    Here,
+    /// A thread. Until it has finished, no name is found.
+    Background,
+}
+
+/// The new names of the files of a project.
+#[derive(Debug)]
+pub struct RenamedFiles {
+    root: PathBuf,
+    sanitizer: Sanitizer,
+    pub place: ListingPlace,
+    listing: Arc<Mutex<Listing>>,
+    /// The names that were found in the list of this moment.
+    known: HashMap<CodeAnchor, Option<String>>,
+    known_at: Option<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct Listing {
+    files: Option<Arc<FileList>>,
+    is_running: bool,
+}
+
+/// The files of a project, relative to it and with `/`.
+#[derive(Debug)]
+struct FileList {
+    made_at: Instant,
+    by_size: HashMap<u64, Vec<String>>,
+    by_name: HashMap<String, Vec<String>>,
+}
+
+impl RenamedFiles {
+    pub fn new(root: &Path, sanitizer: Sanitizer) -> Self {
+        Self {
+            root: root.to_owned(),
+            sanitizer,
+            place: ListingPlace::Here,
+            listing: Arc::default(),
+            known: HashMap::new(),
+            known_at: None,
+        }
+    }
+
+    /// Returns the path where the content of a missing file is now: all of it, or the lines of its function in a file of the same name.
+    pub(super) fn new_path(&mut self, anchor: &CodeAnchor) -> Option<String> {
+        let files = self.files()?;
+        if self.known_at.replace(files.made_at) != Some(files.made_at) {
+            self.known.clear();
+        }
+        if let Some(path) = self.known.get(anchor) {
+            return path.clone().filter(|path| self.root.join(path).is_file());
+        }
+        let path = files.find(anchor, &self.root).filter(|path| is_recordable(path, &self.root, &self.sanitizer));
+        self.known.insert(anchor.clone(), path.clone());
+        path
+    }
+
+    /// Returns the list of files, and makes a new one if it is old.
+    fn files(&self) -> Option<Arc<FileList>> {
+        let mut listing = locked(&self.listing);
+        let files = listing.files.clone();
+        if listing.is_running || files.as_ref().is_some_and(|files| files.made_at.elapsed() < LISTED_FOR) {
+            return files;
+        }
+        match self.place {
+            ListingPlace::Here => {
+                let files = Arc::new(FileList::of(&self.root));
+                listing.files = Some(Arc::clone(&files));
+                Some(files)
+            }
+            ListingPlace::Background => {
+                let (shared, root) = (Arc::clone(&self.listing), self.root.clone());
+                let list = move || {
+                    let files = Arc::new(FileList::of(&root));
+                    *locked(&shared) = Listing { files: Some(files), is_running: false };
+                };
+                listing.is_running = thread::Builder::new().name("renamed-files".to_owned()).spawn(list).is_ok();
+                files
+            }
+        }
+    }
+}
+
+fn locked(listing: &Mutex<Listing>) -> MutexGuard<'_, Listing> {
+    listing.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl FileList {
+    /// Lists the regular files below a folder, without those of tools and without following links.
+    fn of(root: &Path) -> Self {
+        let mut list = Self { made_at: Instant::now(), by_size: HashMap::new(), by_name: HashMap::new() };
+        let mut folders = vec![String::new()];
+        let mut count = 0;
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(root.join(&folder)).into_iter().flatten().flatten() {
+                let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
+                let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+                if kind.is_dir() && !is_in_tool_folder(&Path::new(&path).join("file")) {
+                    folders.push(path);
+                } else if kind.is_file() {
+                    let Ok(metadata) = entry.metadata() else { continue };
+                    list.by_size.entry(metadata.len()).or_default().push(path.clone());
+                    list.by_name.entry(name).or_default().push(path);
+                    count += 1;
+                }
+            }
+            if count >= MOST_FILES {
+                break;
+            }
+        }
+        list
+    }
+
+    fn find(&self, anchor: &CodeAnchor, root: &Path) -> Option<String> {
+        let name = anchor.path.rsplit('/').next().unwrap_or(&anchor.path);
+        let same_size = self.by_size.get(&anchor.size).into_iter().flatten();
+        let same_name = self.by_name.get(name).into_iter().flatten();
+        let has_same_bytes = |bytes: &[u8]| anchor.hash.as_ref().is_some_and(|hash| *hash == hash_bytes(bytes));
+        let has_same_lines =
+            |bytes: &[u8]| anchor.symbol.as_ref().is_some_and(|symbol| find_same_lines(bytes, symbol).is_some());
+        let holds = |path: &str, is_same: &dyn Fn(&[u8]) -> bool| {
+            regular_file::read(&root.join(path), LARGEST).is_ok_and(|bytes| is_same(&bytes))
+        };
+        let of_size = same_size.take(MOST_COMPARED).find(|path| holds(path, &has_same_bytes));
+        let found = of_size.or_else(|| same_name.take(MOST_COMPARED).find(|path| holds(path, &has_same_lines)));
+        found.cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::block::find_symbol;
+    use super::*;
+
+    const TEXT: &str = "use x;\n\nfn verify_token() {\n    check();\n}\n\nfn other() {}\n";
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let file = root.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+
+    fn renamed(path: &str, text: &str) -> Option<String> {
+        let project = tempfile::tempdir().unwrap();
+        write(project.path(), path, text);
+        write(project.path(), ".gitignore", "/ignored\n");
+        fs::create_dir(project.path().join(".git")).unwrap();
+        let anchor = CodeAnchor {
+            path: "src/auth.rs".to_owned(),
+            size: TEXT.len() as u64,
+            hash: Some(hash_bytes(TEXT.as_bytes())),
+            symbol: find_symbol(TEXT.as_bytes(), "verify_token").map(|found| found.symbol),
+        };
+        RenamedFiles::new(project.path(), Sanitizer::default()).new_path(&anchor)
+    }
+
+    #[rstest::rstest]
+    #[case::another_name("src/token.rs", TEXT, true)]
+    #[case::another_folder("lib/auth/auth.rs", TEXT, true)]
+    #[case::changed_elsewhere("lib/auth.rs", &TEXT.replace("other", "rest"), true)]
+    #[case::changed_function("lib/auth.rs", &TEXT.replace("check()", "test()"), false)]
+    #[case::changed_and_renamed("src/token.rs", &TEXT.replace("other", "rest"), false)]
+    #[case::of_a_tool("node_modules/auth.rs", TEXT, false)]
+    #[case::ignored("ignored/auth.rs", TEXT, false)]
+    fn file_is_found_by_its_content(#[case] path: &str, #[case] text: &str, #[case] expected: bool) {
+        assert_eq!(renamed(path, text).as_deref(), expected.then_some(path));
+    }
+
+    #[test]
+    fn names_are_found_in_the_background() {
+        let project = tempfile::tempdir().unwrap();
+        write(project.path(), "src/token.rs", TEXT);
+        let mut files = RenamedFiles::new(project.path(), Sanitizer::default());
+        files.place = ListingPlace::Background;
+        let anchor = CodeAnchor {
+            path: "src/auth.rs".to_owned(),
+            size: TEXT.len() as u64,
+            hash: Some(hash_bytes(TEXT.as_bytes())),
+            symbol: None,
+        };
+        while files.new_path(&anchor).is_none() {
+            thread::yield_now();
+        }
+        assert_eq!(files.new_path(&anchor).as_deref(), Some("src/token.rs"));
+        fs::rename(project.path().join("src/token.rs"), project.path().join("src/key.rs")).unwrap();
+        assert_eq!(files.new_path(&anchor), None, "it was moved again");
+    }
+}
