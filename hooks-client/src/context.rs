@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
+use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, personal_rules, recall_context};
 use schema::host::code::anchored::checkout_root;
 use schema::host::file_recall::memories_naming;
 use schema::host::given::{self, Given};
@@ -63,12 +63,17 @@ impl EventDelivery<'_> {
         // A store that can only be read has no rows yet, so report why.
         let mut problems = problems.clone();
         problems.extend(store.require_writable().err().iter().map(ToString::to_string));
+        let personal = match settings.other_projects {
+            true => personal_rules(store.layout().project()).unwrap_or_default(),
+            false => Vec::new(),
+        };
         let request = BriefRequest {
             project: &project,
             checkout: &checkout,
             session_id: &session_id,
             source,
             problems: &problems,
+            personal: &personal,
             size: settings.brief_size,
         };
         let made = brief(store.rows(), store.layout(), &request)?;

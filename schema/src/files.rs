@@ -8,6 +8,7 @@ pub mod layout;
 pub mod lock;
 pub mod private_temp_dir;
 pub mod project;
+pub mod registry;
 pub mod regular_file;
 pub mod store_file;
 pub(crate) mod trust;

@@ -2,7 +2,7 @@
 //! the text, so that a brief, a capture and a search get the same results.
 
 pub mod comparison;
-pub(crate) mod gist;
+pub mod gist;
 pub(crate) mod sentences;
 pub mod small_talk;
 pub mod supersession;

@@ -31,6 +31,7 @@ mod review;
 mod run;
 mod save;
 mod scrub;
+mod search;
 mod serve_fast_path;
 mod sessions;
 mod show;

@@ -9,6 +9,8 @@ use rmcp::ServiceExt as _;
 use rmcp::transport::io::stdio_pipes;
 use schema::files::environment;
 use schema::files::layout::Layout;
+use schema::files::registry::register;
+use schema::settings;
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +43,11 @@ pub(crate) enum Transport {
 pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()> {
     let layout = Layout::new(project);
     log::log_to_files(&layout);
+    if settings::load(&layout).settings.other_projects
+        && let Err(error) = register(project)
+    {
+        tracing::warn!("cannot register the project: {error}");
+    }
     tracing::info!("started version {} as process {}", env!("CARGO_PKG_VERSION"), std::process::id());
     let session_id = environment::text(SESSION).filter(|id| !id.is_empty());
     let changes = ChangeFeed::new();

@@ -180,7 +180,7 @@ impl WorkerState {
         }
     }
 
-    /// Deletes old memories once a day, as the settings say. Returns whether it ran.
+    /// Deletes old memories and summarises old days once a day, as the settings say. Returns whether it ran.
     fn clear_daily(&mut self) -> bool {
         let now = Moment::now();
         let today = Some(now.date());
@@ -191,10 +191,11 @@ impl WorkerState {
         let outcome = self.guarded(|worker| {
             let engine = worker.engine()?;
             engine.finish_forgetting()?;
-            engine.delete_expired_daily(&now)
+            engine.delete_expired_daily(&now)?;
+            engine.summarise_days_daily(&now)
         });
         if let Err(error) = outcome {
-            tracing::warn!("cannot delete old memories: {error}");
+            tracing::warn!("cannot delete or summarise old memories: {error}");
         }
         true
     }

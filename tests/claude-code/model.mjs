@@ -69,6 +69,7 @@ export class Model {
         const brief = whole.match(/.*(<memory-context.*<\/memory-context>)/s)?.[1] ?? "no <memory-context>";
         for (const text of turn.context ?? []) if (!whole.includes(text)) this.#fault(text, brief);
         for (const text of turn.results ?? []) if (!asked.at(-1).includes(text)) this.#fault(text, asked.at(-1));
+        for (const text of turn.lacks ?? []) if (asked.at(-1).includes(text)) this.#fault(`no ${text}`, asked.at(-1));
         const length = asked.at(-1).length;
         if (length > (turn.within ?? Infinity)) this.#fault(`at most ${turn.within} characters`, `${length}: ${asked.at(-1)}`);
         return turn;

@@ -29,6 +29,9 @@ const WORKED = [
     "Failed: Bash failed: bash check.sh Exit code 3 retries: unlimited (resolved: check.sh)",
     "About: backup, uploader",
 ].join("\n");
+const PROBE = "We decided that `probe` in health.sh makes no network calls, because it runs offline.";
+const CHANGED = "probe in health.sh changed";
+
 /** Characters of six hits, which cost a model at most 600 tokens. */
 const SIX_HITS = 2400;
 
@@ -37,7 +40,8 @@ const PROSE = "The shop runs on one server in Seoul; the warehouse sends its sto
 /**
  * The sessions, in order. A step `says` something, which the turns of `model` answer: each `calls` tools or `says`
  * something, and wants the texts of `context` in its request and those of `results` in the results of tools that the
- * request brings, which have at most `within` characters. `remembers` is what the step leaves.
+ * request brings, which have at most `within` characters and none of the texts of `lacks`. `remembers` is what the step
+ * leaves.
  *
  * Clients of January 2026 tell less: no summaries, no types of subagents, and to a server not which session it serves.
  */
@@ -226,6 +230,40 @@ export function story({ january, project }) {
         },
     ];
 
+    // A decision about a function, which changes in a later session.
+    const stay = [
+        {
+            says: "May the probe call the server?",
+            model: [{ says: PROBE }],
+            remembers: [
+                ["user_prompt", "May the probe call the server?"],
+                ["assistant_response", PROBE],
+                ["decision", PROBE],
+                ["session_summary", `May the probe call the server?\nOutcome: ${PROBE}`],
+            ],
+        },
+    ];
+    const search = ["mcp__jikime-memory__memory_search", { query: "does probe in health.sh make network calls?" }];
+    const change = [
+        {
+            says: "Shorten the probe",
+            model: [
+                { calls: [["Read", { file_path: `${project}/health.sh` }]] },
+                { calls: [["Edit", { file_path: `${project}/health.sh`, old_string: "test -s out.log", new_string: "[ -s out.log ]" }]] },
+                { calls: [search] },
+                { results: [PROBE, CHANGED], calls: [["mcp__jikime-memory__memory_save", { type: "decision", content: PROBE }]] },
+                { calls: [search] },
+                { results: [PROBE], lacks: [CHANGED], says: "The probe is one line shorter." },
+            ],
+            remembers: [
+                ["user_prompt", "Shorten the probe"],
+                ["tool_usage", "Files modified: health.sh\n- test -s out.log\n+ [ -s out.log ]"],
+                ["assistant_response", "The probe is one line shorter."],
+                ["session_summary", "Shorten the probe\nOutcome: The probe is one line shorter.\nChanged: health.sh"],
+            ],
+        },
+    ];
+
     return {
         summary: "<analysis>\nthoughts\n</analysis>\n\n<summary>\n1. The retries of the uploader are limited.\n</summary>",
         reports: [
@@ -238,6 +276,8 @@ export function story({ january, project }) {
             { name: "work", steps: work, files: { ".jikime/memory/MEMORY.md": `# Memory\n\n${PROSE}\n` } },
             { name: "restart", steps: restart, hooks: "init" },
             { name: "resumed", steps: resumed, options: ["--continue"], continues: "restart", hooks: "exec" },
+            { name: "stay", steps: stay, files: { "health.sh": "probe() {\n    test -s out.log\n}\n" }, hooks: "exec" },
+            { name: "change", steps: change, hooks: "exec" },
         ],
     };
 }

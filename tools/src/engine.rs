@@ -6,6 +6,7 @@ mod code_changes;
 mod compact;
 mod confirm;
 mod curate;
+mod day_summaries;
 mod edit;
 mod embedding;
 mod embedding_job;
@@ -17,6 +18,7 @@ mod history;
 mod insights;
 mod load;
 mod logs;
+mod personal;
 mod recall;
 mod reindex;
 mod repair;
@@ -127,6 +129,8 @@ pub struct Engine {
     /// Where the files are that memories are about.
     checkout: PathBuf,
     change_detector: ChangeDetector,
+    /// The user's personal memory, opened when a search needs it.
+    personal: Option<Box<Engine>>,
 }
 
 impl Engine {
@@ -201,6 +205,7 @@ impl Engine {
             line_counter: save::LineCounter::default(),
             change_detector,
             checkout,
+            personal: None,
         })
     }
 
@@ -351,7 +356,7 @@ impl Engine {
         Ok(output)
     }
 
-    pub fn get(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
+    fn get_of_project(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
         self.with_repair(|engine| get::get(&mut engine.store, &engine.index, &mut engine.change_detector, input))
     }
 

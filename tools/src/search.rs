@@ -113,7 +113,17 @@ pub fn search_while(
             results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
         let asks_past = text_features::asks_for_past(request.question());
         let asks_decision = text_features::asks_for_decision(request.question());
-        let context = RankContext { now, scoring: options.scoring, asks_past, asks_decision, weights: &weights };
+        let asks_only_when = AskedTimes::parse(request.question(), now.date()).are_all(request.question());
+        let kept_pairs = &store.rows().kept_pairs()?;
+        let context = RankContext {
+            kept_pairs,
+            asks_only_when,
+            now,
+            scoring: options.scoring,
+            asks_past,
+            asks_decision,
+            weights: &weights,
+        };
         let mut ranked = rank::rank(phrasings::merge(lists), &context);
         let lead = answer::lead_of_first(&ranked);
         answers_first::put_answers_first(

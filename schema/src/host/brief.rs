@@ -6,6 +6,7 @@
 mod budget;
 mod knowledge;
 mod long_term;
+mod personal;
 mod work;
 
 use std::path::Path;
@@ -14,7 +15,9 @@ use crate::files::layout::Layout;
 use crate::intake::queue::RecalledMemory;
 use crate::privacy::output_text::{clean_line, label_as_data};
 use crate::prose::gist::shortened;
-use crate::store::Rows;
+use crate::store::{MemoryRow, Rows};
+pub use personal::personal_rules;
+
 use budget::{LINE, Part, fill};
 use knowledge::Knowledge;
 
@@ -66,6 +69,8 @@ pub struct BriefRequest<'a> {
     pub source: SessionSource,
     /// Problems to report first: in a session that is not recorded, nobody would notice otherwise.
     pub problems: &'a [String],
+    /// Preferences and conventions of the personal memory.
+    pub personal: &'a [MemoryRow],
     /// The most characters.
     pub size: usize,
 }
@@ -79,7 +84,7 @@ pub struct Brief {
 
 /// Returns the brief for a session, or `None` if there is nothing to show.
 pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rusqlite::Result<Option<Brief>> {
-    let BriefRequest { project, checkout, session_id, source, problems, size } = *request;
+    let BriefRequest { project, checkout, session_id, source, problems, personal, size } = *request;
     let shown_session = (source == SessionSource::Compact).then_some(session_id);
     let mut knowledge = Knowledge::read(rows, shown_session)?;
     knowledge.compare_with_code(rows, checkout)?;
@@ -110,6 +115,7 @@ pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rus
     };
     parts.push(knowledge.decisions());
     parts.push(knowledge.preferences());
+    parts.push(personal::part(personal));
     parts.push(knowledge.fixes());
     // Failures belong to sessions.
     if source != SessionSource::Clear {

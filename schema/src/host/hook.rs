@@ -9,7 +9,7 @@ mod tool_use;
 mod wire;
 
 pub(crate) use edit::{defines_next, defines_without_word};
-pub(crate) use edited_file::{is_in_tool_folder, is_recordable, linked_worktree_root};
+pub(crate) use edited_file::{is_in_made_folder, is_recordable, linked_worktree_root};
 
 pub use event::{EventKind, HostEvent};
 pub use output::{ContextEvent, add_context, continue_turn, warn_at_start};

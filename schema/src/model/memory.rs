@@ -25,7 +25,15 @@ pub struct Memory {
     pub attributes: MemoryAttributes,
 }
 
+/// The metadata field of a summary of a day.
+pub const DAY: &str = "day";
+
 impl Memory {
+    /// Whether this is a summary that was composed of the memories of a day.
+    pub fn is_day_summary(&self) -> bool {
+        self.kind == MemoryType::SessionSummary && self.attributes.auto && self.attributes.metadata.contains_key(DAY)
+    }
+
     /// Whether the id follows from the other fields, so that nobody edited the text since it was captured.
     pub fn has_derived_id(&self) -> bool {
         (0..ORDINALS)

@@ -53,6 +53,11 @@ pub(crate) const CONFIRMED: &str = "confirmed";
 /// The name of the change that a review decided.
 pub(crate) const REVIEWED: &str = "reviewed";
 
+/// The names of the fields of such a change.
+pub const REVIEW_KIND: &str = "kind";
+pub const REVIEW_WITH: &str = "with";
+pub const REVIEW_UNTIL: &str = "until";
+
 /// The name of the session in such a change.
 pub const SESSION: &str = "session";
 

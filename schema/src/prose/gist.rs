@@ -77,7 +77,7 @@ fn item(line: &str) -> Option<&str> {
 }
 
 /// Returns a text as one clean line of at most `limit` characters, cut at a word.
-pub(crate) fn shortened(text: &str, limit: usize) -> String {
+pub fn shortened(text: &str, limit: usize) -> String {
     let line = clean_line(text);
     let Some((end, _)) = line.char_indices().nth(limit) else { return line };
     let room = line[..end].char_indices().next_back().map_or(0, |(at, _)| at);

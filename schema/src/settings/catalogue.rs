@@ -20,7 +20,7 @@ pub(super) struct SettingKey {
     pub(super) is_user_only: bool,
 }
 
-pub(super) const KEYS: [SettingKey; 23] = [
+pub(super) const KEYS: [SettingKey; 25] = [
     SettingKey {
         name: "capture",
         variable: Some("JIKIME_CAPTURE"),
@@ -137,6 +137,17 @@ pub(super) const KEYS: [SettingKey; 23] = [
         is_user_only: false,
     },
     SettingKey {
+        name: "other_projects",
+        variable: Some("JIKIME_OTHER_PROJECTS"),
+        values: "`\"on\"` or `\"off\"`",
+        default: "`\"off\"`",
+        description: "Let your projects know each other: `init` and `serve` register the project for `search --all-projects`, searches also \
+                      return preferences, conventions and general learnings of your personal memory, and the brief has its preferences and \
+                      conventions. A project's file can turn this off, but not on.",
+        is_guard: true,
+        is_user_only: false,
+    },
+    SettingKey {
         name: "embedding_provider",
         variable: Some("JIKIME_EMBEDDING_PROVIDER"),
         values: "`\"auto\"`, `\"openai\"`, `\"gemini\"`, `\"local\"` or `\"none\"`",
@@ -212,6 +223,16 @@ pub(super) const KEYS: [SettingKey; 23] = [
         is_user_only: true,
     },
     SettingKey {
+        name: "day_summary_after",
+        variable: Some("JIKIME_DAY_SUMMARY_AFTER"),
+        values: "`\"never\"` or an age such as `\"30d\"`, `\"8w\"` or `\"6mo\"`",
+        default: "`\"never\"`",
+        description: "Once a day, a server adds a summary to each day that is older than this: its sessions and conclusions. A question for \
+                      a month or a season finds it. Nothing is deleted.",
+        is_guard: false,
+        is_user_only: false,
+    },
+    SettingKey {
         name: "gc_older_than",
         variable: Some("JIKIME_GC_OLDER_THAN"),
         values: "`\"never\"` or an age such as `\"180d\"`, `\"26w\"`, `\"6mo\"` or `\"1y\"`",
@@ -226,7 +247,8 @@ pub(super) const KEYS: [SettingKey; 23] = [
         variable: Some("JIKIME_GC_KEEP_BYTES"),
         values: "`\"never\"` or a size such as `\"500KB\"`, `\"50MB\"` or `\"1GB\"`",
         default: "`\"never\"`",
-        description: "Once a day, a server deletes the oldest memories until the daily logs have at most this size. It keeps the same ones.",
+        description: "Once a day, a server deletes the oldest memories until the daily logs, with their part of the databases, have at \
+                      most this size. It keeps the same ones.",
         is_guard: false,
         is_user_only: true,
     },

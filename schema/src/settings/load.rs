@@ -75,6 +75,8 @@ pub struct Settings {
     pub redact: Vec<String>,
     /// Whether what identifies people and machines is replaced before it is recorded.
     pub anonymise: bool,
+    /// Whether this project and the user's other memories may see each other.
+    pub other_projects: bool,
     /// The source of embeddings.
     pub embedding_provider: EmbeddingProvider,
     /// The provider's name of the model, or the path of a local model. `None` is the provider's default.
@@ -91,9 +93,12 @@ pub struct Settings {
     pub embedding_base_url: Option<String>,
     /// The dimensions of vectors. `None` is the default of the model.
     pub embedding_dimensions: Option<usize>,
+    /// Once a day, the server summarises days that are older than this number of days.
+    pub day_summary_after: Option<u32>,
     /// Once a day, the server deletes memories that are older than this number of days.
     pub gc_older_than: Option<u32>,
-    /// Once a day, the server deletes the oldest memories until the logs have at most this size, in bytes.
+    /// Once a day, the server deletes the oldest memories until the logs, with their part of the databases, have at most this
+    /// size, in bytes.
     pub gc_keep_bytes: Option<u64>,
 }
 
@@ -113,6 +118,7 @@ impl Default for Settings {
             exclude: Vec::new(),
             redact: Vec::new(),
             anonymise: false,
+            other_projects: false,
             embedding_provider: EmbeddingProvider::Auto,
             embedding_model: None,
             search_weights: None,
@@ -121,6 +127,7 @@ impl Default for Settings {
             search_tokens: SEARCH_TOKENS,
             embedding_base_url: None,
             embedding_dimensions: None,
+            day_summary_after: None,
             gc_older_than: None,
             gc_keep_bytes: None,
         }
@@ -153,8 +160,11 @@ pub(super) fn combine(
 ) -> LoadedSettings {
     let mut layers = SettingsLayers::default();
     user.into_iter().for_each(|path| layers.add_file(path, SettingsOwner::User));
-    let Settings { capture: is_allowed, edits, conclusions, anonymise, .. } = layers.settings.clone();
+    let Settings { capture: is_allowed, edits, conclusions, anonymise, other_projects, .. } = layers.settings.clone();
+    // Only what forbids it counts in a project's file, whatever the environment says.
+    layers.settings.other_projects = true;
     layers.add_file(project, SettingsOwner::Project);
+    let may_be_read = std::mem::replace(&mut layers.settings.other_projects, other_projects);
     // A project may be a stranger's: it can turn recording down, but not up against the user's settings.
     layers.settings.capture &= is_allowed;
     layers.settings.edits = layers.settings.edits.min(edits);
@@ -165,6 +175,7 @@ pub(super) fn combine(
             layers.set(key, &Value::String(value.into()), &name);
         }
     }
+    layers.settings.other_projects &= may_be_read;
     layers.settings.disabled = is_set(&variable, "JIKIME_MEMORY_DISABLED");
     layers.settings.capture &= !is_set(&variable, NO_HISTORY);
     layers.finish()
@@ -245,6 +256,7 @@ impl SettingsLayers {
         self.problems.extend(errors.iter().map(ToString::to_string));
         if self.has_unclear_guard {
             self.settings.capture = false;
+            self.settings.other_projects = false;
             self.problems.push("nothing is recorded until this is fixed".to_owned());
         }
         LoadedSettings { settings: self.settings, sanitizer, problems: self.problems }
@@ -280,6 +292,7 @@ impl Settings {
             "brief_size" => self.brief_size = parse_number(value, BRIEF_SIZES)?,
             // A project adds to the user's lists and removes nothing.
             "exclude" => self.exclude.extend(parse_texts(value)?),
+            "other_projects" => self.other_projects = parse_switch(value)?,
             "anonymise" => self.anonymise = parse_switch(value)?,
             "redact" => self.redact.extend(parse_texts(value)?),
             "embedding_provider" => {
@@ -287,6 +300,7 @@ impl Settings {
                 self.embedding_provider =
                     EmbeddingProvider::ALL.into_iter().find(|provider| provider.as_str() == name)?;
             }
+            "day_summary_after" => self.day_summary_after = parse_unless_never(value, parse_days)?,
             "gc_older_than" => self.gc_older_than = parse_unless_never(value, parse_days)?,
             "gc_keep_bytes" => self.gc_keep_bytes = parse_unless_never(value, parse_bytes)?,
             "search_weights" => self.search_weights = parse_weights(value)?,

@@ -161,7 +161,7 @@ impl Setting {
 fn amount(name: &str, value: &Json) -> usize {
     let value = switch_to_bool(value.clone());
     match (name, value.as_str()) {
-        ("capture" | "conclusions", _) => usize::from(value == Json::Bool(true)),
+        ("capture" | "conclusions" | "other_projects", _) => usize::from(value == Json::Bool(true)),
         ("edits", Some("full")) => 2,
         ("edits", Some("names")) => 1,
         _ => 0,

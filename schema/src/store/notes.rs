@@ -9,7 +9,7 @@ use super::{MemoryRow, Rows};
 use crate::model::memory::MemoryId;
 use crate::model::moment::Moment;
 use crate::model::standing::Standing;
-use crate::model::state_note::{CONFIRMED, MemoryState, REVIEWED, StateChange, StateNote};
+use crate::model::state_note::{CONFIRMED, MemoryState, REVIEW_UNTIL, REVIEW_WITH, REVIEWED, StateChange, StateNote};
 
 impl Rows<'_> {
     /// Returns the notes of one log in the order of the file.
@@ -30,6 +30,16 @@ impl Rows<'_> {
     pub fn reviews(&self) -> rusqlite::Result<Vec<StateNote>> {
         let sql = "SELECT about, at, utc_offset, change, value FROM notes WHERE change = ?1 ORDER BY at, length(path), path, position";
         self.read_notes(sql, REVIEWED)
+    }
+
+    /// Returns the pairs, the older memory first, that a review keeps for good although the newer one seems to replace the older one.
+    pub fn kept_pairs(&self) -> rusqlite::Result<HashSet<(MemoryId, MemoryId)>> {
+        let kept = |note: StateNote| {
+            let StateChange::Reviewed(fields) = note.change else { return None };
+            let with = fields.get(REVIEW_WITH).and_then(Value::as_str).and_then(MemoryId::parse)?;
+            (!fields.contains_key(REVIEW_UNTIL)).then_some((note.about, with))
+        };
+        Ok(self.reviews()?.into_iter().filter_map(kept).collect())
     }
 
     fn read_notes(&self, sql: &str, value: &str) -> rusqlite::Result<Vec<StateNote>> {

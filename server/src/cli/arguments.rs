@@ -216,7 +216,7 @@ pub(crate) struct ServeArguments {
     pub(crate) allow_host: Vec<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct SearchArguments {
     /// Words or a question
     #[arg(required = true, value_name = "QUERY")]
@@ -254,6 +254,9 @@ pub(crate) struct SearchArguments {
     /// Explain the scores
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Search all your projects; needs the setting other_projects
+    #[arg(long, conflicts_with_all = ["session", "path"])]
+    pub(crate) all_projects: bool,
 }
 
 fn parse_source(name: &str) -> Result<SearchSource, String> {

@@ -51,7 +51,9 @@ pub(super) fn ask_text(prompt: &str) -> anyhow::Result<String> {
     write!(anstream::stderr(), "{prompt}").context("cannot ask")?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
-    Ok(answer.trim().to_owned())
+    // Keys such as arrows arrive as sequences of characters, which nobody means to type.
+    let keys = anstream::adapter::strip_str(&answer).to_string();
+    Ok(keys.chars().filter(|c| !c.is_control()).collect::<String>().trim().to_owned())
 }
 
 pub(super) fn is_yes(answer: &str) -> bool {

@@ -23,6 +23,9 @@ pub(crate) struct PromoteArguments {
     /// List memories that are pinned or confirmed in three sessions and are not in MEMORY.md
     #[arg(long, conflicts_with = "id")]
     suggest: bool,
+    /// Copy it into your personal memory instead
+    #[arg(long, requires = "id")]
+    to_personal: bool,
 }
 
 #[derive(Debug, Args)]
@@ -67,6 +70,13 @@ struct CuratedMemory {
 
 pub(crate) fn promote(engine: &mut Engine, printer: &Printer, arguments: &PromoteArguments) -> anyhow::Result<()> {
     let Some(id) = &arguments.id else { return suggest_promotions(engine, printer) };
+    if arguments.to_personal {
+        let saved = engine.copy_to_personal(id, arguments.kind)?;
+        return printer.print_value(&saved, || {
+            let what = if saved.saved { "is in your personal memory" } else { "was in your personal memory already" };
+            format!("{} {what}\n", saved.id)
+        });
+    }
     let row = engine.promote(id, arguments.kind)?;
     print_curated(engine, printer, &row, |row| format!("{} is in {}:{}", row.id, row.path, row.start_line))
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use schema::files::layout::Layout;
 use schema::files::project::personal_project;
+use schema::files::registry::register;
 use schema::settings;
 use serde::Serialize;
 use tools::error::ToolError;
@@ -182,6 +183,12 @@ fn create_stores(site: &ProjectDirs, hosts: &[Host], scope: Option<SetupScope>) 
     for layout in roots.iter().map(|root| Layout::new(root)) {
         let cannot = |cause| ToolError::Unavailable(format!("cannot create {}: {cause}", layout.store_dir().display()));
         layout.create_dirs_and_gitignore().map_err(cannot)?;
+        if layout.project() == site.project
+            && settings::load(&layout).settings.other_projects
+            && let Err(error) = register(&site.project)
+        {
+            exit::print_warning(&format!("the project is not registered: {error}"));
+        }
     }
     Ok(())
 }

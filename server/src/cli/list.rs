@@ -42,6 +42,9 @@ pub(crate) struct ListedMemory {
     pub(crate) content: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pinned: bool,
+    /// Whether it is a task that is done.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    done: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<String>,
 }
@@ -64,13 +67,15 @@ impl ListedMemory {
             end_line: 0,
             content: row.memory.content.clone(),
             pinned: row.memory.attributes.pinned,
+            done: row.memory.kind == MemoryType::Task && !row.is_open_task(),
             superseded_by: row.superseded_by.as_ref().map(MemoryId::to_string),
         }
     }
 
     /// The text on one line, with marks first.
     pub(crate) fn one_line(&self) -> String {
-        let marks = [(self.superseded_by.is_some(), "[superseded] "), (self.pinned, "[pinned] ")];
+        let marks =
+            [(self.superseded_by.is_some(), "[superseded] "), (self.pinned, "[pinned] "), (self.done, "[done] ")];
         let marks: String = marks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| mark).collect();
         marks + &one_line(&self.content)
     }
@@ -153,6 +158,7 @@ impl ListedMemory {
     /// A decision for tests of the output.
     pub(crate) fn example(content: &str) -> Self {
         Self {
+            done: false,
             id: "0af312aa90".to_owned(),
             kind: MemoryType::Decision,
             date: "2026-01-28 10:30:15".to_owned(),

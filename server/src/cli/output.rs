@@ -40,36 +40,7 @@ impl Printer {
     }
 
     pub(crate) fn print_hits(&self, output: &SearchOutput) -> anyhow::Result<()> {
-        self.print_paged(output, |columns| {
-            let mut text = String::new();
-            for hit in &output.results {
-                let kind = hit.kind.map_or("note", MemoryType::as_str);
-                let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(INDENT.len()));
-                let mut details = String::new();
-                for detail in [&hit.date, &hit.heading].into_iter().flatten() {
-                    details.push_str(&format!("  {}", clean_for_terminal(detail)));
-                }
-                for flag in &hit.flags {
-                    details.push_str(&format!("  [{flag}]"));
-                }
-                let details = fit_columns(&details, room.saturating_sub(display_width(kind)));
-                text.push_str(&format!("{GOOD}{:.2}{GOOD:#}  {STRONG}{kind}{STRONG:#}{details}\n", hit.score));
-                for line in wrap(&clean_for_terminal(&hit.snippet), room) {
-                    text.push_str(&format!("{INDENT}{line}\n"));
-                }
-                let place = format!("{}:{}", clean_for_terminal(&hit.path), hit.start_line);
-                let is_one_line = display_width(&place) + display_width(&hit.id) + 2 <= room;
-                let gap = if is_one_line { "  ".to_owned() } else { format!("\n{INDENT}") };
-                text.push_str(&format!("{INDENT}{DIM}{place}{gap}{}{DIM:#}\n", hit.id));
-                for line in hit.code.iter().flat_map(|code| wrap(&clean_for_terminal(code), room)) {
-                    text.push_str(&format!("{INDENT}{line}\n"));
-                }
-                if let Some(explanation) = &hit.explanation {
-                    text.push_str(&format!("{INDENT}{DIM}{explanation}{DIM:#}\n"));
-                }
-            }
-            text + &notice_line(output.notice.as_deref(), columns)
-        })
+        self.print_paged(output, |columns| hits_text(output, columns))
     }
 
     pub(crate) fn print_loaded(&self, output: &LoadOutput) -> anyhow::Result<()> {
@@ -226,6 +197,38 @@ pub(crate) fn write_bytes(bytes: &[u8]) -> anyhow::Result<()> {
 pub(crate) fn short_id(id: &str) -> &str {
     let is_copy = MemoryId::parse(id).is_some_and(|id| id.original() != id);
     id.get(..8).filter(|_| !is_copy).unwrap_or(id)
+}
+
+/// Formats the hits of a search.
+pub(crate) fn hits_text(output: &SearchOutput, columns: Option<usize>) -> String {
+    let mut text = String::new();
+    for hit in &output.results {
+        let kind = hit.kind.map_or("note", MemoryType::as_str);
+        let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(INDENT.len()));
+        let mut details = String::new();
+        for detail in [&hit.date, &hit.heading].into_iter().flatten() {
+            details.push_str(&format!("  {}", clean_for_terminal(detail)));
+        }
+        for flag in &hit.flags {
+            details.push_str(&format!("  [{flag}]"));
+        }
+        let details = fit_columns(&details, room.saturating_sub(display_width(kind)));
+        text.push_str(&format!("{GOOD}{:.2}{GOOD:#}  {STRONG}{kind}{STRONG:#}{details}\n", hit.score));
+        for line in wrap(&clean_for_terminal(&hit.snippet), room) {
+            text.push_str(&format!("{INDENT}{line}\n"));
+        }
+        let place = format!("{}:{}", clean_for_terminal(&hit.path), hit.start_line);
+        let is_one_line = display_width(&place) + display_width(&hit.id) + 2 <= room;
+        let gap = if is_one_line { "  ".to_owned() } else { format!("\n{INDENT}") };
+        text.push_str(&format!("{INDENT}{DIM}{place}{gap}{}{DIM:#}\n", hit.id));
+        for line in hit.code.iter().flat_map(|code| wrap(&clean_for_terminal(code), room)) {
+            text.push_str(&format!("{INDENT}{line}\n"));
+        }
+        if let Some(explanation) = &hit.explanation {
+            text.push_str(&format!("{INDENT}{DIM}{explanation}{DIM:#}\n"));
+        }
+    }
+    text + &notice_line(output.notice.as_deref(), columns)
 }
 
 pub(crate) fn notice_line(notice: Option<&str>, columns: Option<usize>) -> String {

@@ -20,10 +20,14 @@ use tools::error::ToolError;
 use super::confirm::{ask, ask_text, is_yes};
 use super::output::{DIM, KIND, Printer, STRONG, short_id};
 use super::pager;
-use super::terminal_text::{clean_for_terminal, count_with_unit, wrap};
+use super::terminal_text::{clean_for_terminal, count_with_unit, display_width, wrap};
+use crate::exit;
 
 /// Days after which a candidate that was put off returns.
 const LATER: i64 = 30;
+
+/// Answers that are not in the menu after which a review ends, so that it ends at the end of input.
+const MOST_ANSWERS: usize = 20;
 
 /// Columns of a line in a pipe.
 const PIPED_COLUMNS: usize = 120;
@@ -59,7 +63,7 @@ impl ListedCandidate {
         let memory = |row: &MemoryRow| ReviewedMemory {
             id: row.memory.id.to_string(),
             kind: row.memory.kind.as_str(),
-            date: row.memory.at.date().to_string(),
+            date: row.memory.at.local_second().replace('T', " "),
             path: row.path.clone(),
             content: sanitizer.clean(&row.memory.content).text.into_owned(),
         };
@@ -92,6 +96,8 @@ impl ListedCandidate {
 enum ReviewAnswer {
     Keep,
     Replace,
+    /// The older one holds.
+    Restore,
     Forget,
     Close,
     Unblock,
@@ -108,11 +114,12 @@ const LATER_CHOICE: Choice = ('n', 'ㅜ', "not now", ReviewAnswer::Later);
 const QUIT: Choice = ('q', 'ㅂ', "quit", ReviewAnswer::Quit);
 
 fn choices(kind: ReviewKind) -> Vec<Choice> {
-    use ReviewAnswer::{Close, Forget, Keep, Redact, Replace, Unblock};
+    use ReviewAnswer::{Close, Forget, Keep, Redact, Replace, Restore, Unblock};
     let mut choices: Vec<Choice> = match kind {
         ReviewKind::ChangedValue | ReviewKind::SaidTwice => vec![
             ('k', 'ㅏ', "keep both", Keep),
             ('s', 'ㄴ', "2 supersedes 1", Replace),
+            ('r', 'ㄱ', "1 supersedes 2", Restore),
             ('f', 'ㄹ', "forget 1 or 2", Forget),
         ],
         ReviewKind::FinishedTask => vec![('d', 'ㅇ', "done, close 1", Close), ('k', 'ㅏ', "keep it open", Keep)],
@@ -159,12 +166,19 @@ fn print_list(printer: &Printer, report: &ReviewReport, sanitizer: &Sanitizer) -
         report.candidates.iter().map(|candidate| ListedCandidate::of(candidate, sanitizer)).collect();
     printer.print_paged(&listed, |columns| {
         if listed.is_empty() {
-            return "Nothing needs a review.\n".to_owned();
+            return format!("Nothing needs a review.{}\n", put_off_text(report.put_off));
         }
         let columns = columns.unwrap_or(PIPED_COLUMNS);
         let text = |(at, listed): (usize, &ListedCandidate)| listed.text(&format!("{}. ", at + 1), columns);
         listed.iter().enumerate().map(text).collect::<Vec<_>>().join("\n")
     })
+}
+
+fn put_off_text(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        count => format!(" {} put off until later.", count_with_unit(count as u64, "candidate")),
+    }
 }
 
 /// Asks about each candidate that is still one. The answers before may have settled it.
@@ -175,7 +189,7 @@ fn ask_about_all(
     sanitizer: &Sanitizer,
 ) -> anyhow::Result<()> {
     let total = report.candidates.len();
-    printer.print_line(&format!(
+    printer.print_wrapped(&format!(
         "{} to review. Nothing changes until you type a letter and press Enter.",
         count_with_unit(total as u64, "candidate")
     ))?;
@@ -211,16 +225,35 @@ fn ask_one(kind: ReviewKind) -> anyhow::Result<Option<ReviewAnswer>> {
     let choices = choices(kind);
     let menu: Vec<String> =
         choices.iter().map(|(letter, _, text, _)| format!("{STRONG}{letter}{STRONG:#} {text}")).collect();
-    let question = format!("  {}\n> ", menu.join(" · "));
-    for _ in 0..3 {
+    let columns = pager::terminal_columns().unwrap_or(PIPED_COLUMNS);
+    let question = format!("{}\n> ", menu_lines(&menu, columns));
+    for _ in 0..MOST_ANSWERS {
         let answer = ask(&question)?;
         let letter = answer.chars().next();
         let found = choices.iter().find(|(latin, korean, ..)| letter == Some(*latin) || letter == Some(*korean));
-        if let Some((.., answer)) = found {
-            return Ok(Some(*answer));
+        match found {
+            Some((.., answer)) => return Ok(Some(*answer)),
+            None => exit::print_status("Type one of the letters in the menu and press Enter."),
         }
     }
     Ok(None)
+}
+
+/// Joins the entries of a menu into lines of the terminal's width.
+fn menu_lines(entries: &[String], columns: usize) -> String {
+    let width = |text: &str| display_width(&anstream::adapter::strip_str(text).to_string());
+    let mut lines = vec![String::from(" ")];
+    for entry in entries {
+        let line = lines.last().map_or(0, |line| width(line));
+        if line > 1 && line + 3 + width(entry) > columns {
+            lines.push(String::from(" "));
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if width(line) > 1 { " · " } else { " " });
+            line.push_str(entry);
+        }
+    }
+    lines.join("\n")
 }
 
 /// Whether both texts are as they were, and none was replaced or closed.
@@ -260,14 +293,19 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
             engine.supersede(&older, &newer)?;
             format!("{} supersedes {}.", short_id(&newer), short_id(&older))
         }
+        (ReviewAnswer::Restore, newer) => {
+            let newer = newer.unwrap_or_default();
+            engine.supersede(&newer, &older)?;
+            format!("{} supersedes {}.", short_id(&older), short_id(&newer))
+        }
         (ReviewAnswer::Replace, None) => return replace_by_new_text(engine, &candidate.older),
         (ReviewAnswer::Close, by) => {
             engine.close_task(&older, by.as_deref())?;
-            "Closed.".to_owned()
+            format!("{} is closed.", short_id(&older))
         }
         (ReviewAnswer::Unblock, _) => {
             engine.unblock_task(&older)?;
-            "It waits for nothing any more.".to_owned()
+            "The task is no longer blocked.".to_owned()
         }
         (ReviewAnswer::Redact, _) => {
             let is_note = candidate.older.path == LONG_TERM_FILE;
@@ -284,7 +322,8 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
 /// Asks for the text that holds now.
 fn replace_by_new_text(engine: &mut Engine, old: &MemoryRow) -> anyhow::Result<Option<String>> {
     let content = ask_text("  What holds now? An empty line cancels.\n> ")?;
-    if content.is_empty() {
+    // A single letter is a slip: an answer of the menu.
+    if content.chars().count() < 2 {
         return Ok(None);
     }
     let input = SaveInput {

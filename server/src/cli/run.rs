@@ -8,11 +8,11 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::files::project::{ProjectContext, ProjectError, checkout_dir, personal_project, resolve};
-use schema::tool::{LoadInput, ReindexInput, SearchInput};
+use schema::tool::{LoadInput, ReindexInput};
 use tools::engine::{Engine, IndexProgress};
 use tools::error::ToolError;
 
-use super::arguments::{CliArguments, CliCommand, McpCommand, SearchArguments, ServeArguments, load_source};
+use super::arguments::{CliArguments, CliCommand, McpCommand, ServeArguments, load_source};
 use super::backfill::{BackfillArguments, run_backfill};
 use super::doctor::{DoctorArguments, run_doctor};
 use super::edit::run_edit;
@@ -30,6 +30,7 @@ use super::output::Printer;
 use super::review::run_review;
 use super::save::run_save;
 use super::scrub::run_scrub;
+use super::search::{run_search, search_all_projects};
 use super::show::run_show;
 use super::uninstall::run_uninstall;
 use super::{browse, completions, config, curate, demo, gc, migrate, sessions, stats, tasks, timeline};
@@ -102,6 +103,9 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
             };
             run_import(project.as_deref(), &printer, source)
         }
+        CliCommand::Search(arguments) if arguments.all_projects => {
+            search_all_projects(&resolve_project(common)?, &printer, &arguments)
+        }
         CliCommand::Search(arguments) => with_memory(common, |engine| run_search(engine, &printer, arguments)),
         CliCommand::List(arguments) => with_memory(common, |engine| run_list(engine, &printer, arguments)),
         CliCommand::Show { what } => with_memory(common, |engine| run_show(engine, &printer, &what)),
@@ -159,27 +163,6 @@ fn serve_transport(arguments: ServeArguments) -> anyhow::Result<Transport> {
         exit::print_status(&format!("clients need the token in {place}"));
     }
     Ok(Transport::Http(access))
-}
-
-fn run_search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments) -> anyhow::Result<()> {
-    let input = SearchInput {
-        query: arguments.query.join(" "),
-        also: arguments.also,
-        max_results: arguments.max_results,
-        min_score: arguments.min_score,
-        kind: arguments.kind,
-        source: arguments.source,
-        session_id: arguments.session.map(|id| engine.resolve_session_id(&id)).transpose()?,
-        since: arguments.since.map(|at| at.rfc3339()),
-        until: arguments.until.map(|at| at.rfc3339()),
-        tag: arguments.tag,
-        path: arguments.path,
-        // The token limit is for models; people can scroll.
-        max_tokens: Some(i64::from(u16::MAX)),
-        explain: arguments.explain,
-    };
-    engine.prepare_embedder();
-    printer.print_hits(&engine.search(&input)?)
 }
 
 fn run_index(project: &Path, printer: &Printer, file: Option<String>, full: bool) -> anyhow::Result<()> {

@@ -58,7 +58,7 @@ impl ListedDay {
             date: day.date.to_string(),
             memories: day.memories,
             sessions: day.sessions.iter().map(ListedSessionDay::from_session_day).collect(),
-            noted: day.without_session.iter().map(|row| ListedMemory::with_lines(row, locator)).collect(),
+            noted: day.conclusions.iter().map(|row| ListedMemory::with_lines(row, locator)).collect(),
         }
     }
 }
@@ -95,7 +95,7 @@ pub(crate) fn run_timeline(engine: &mut Engine, printer: &Printer, arguments: Ti
 
 fn render_day(day: &DaySummary, columns: usize) -> String {
     let head = day.date.format("%A, %Y-%m-%d").to_string();
-    let about = [(day.sessions.len(), "session"), (day.without_session.len(), "conclusion")];
+    let about = [(day.sessions.len(), "session"), (day.conclusions.len(), "conclusion")];
     let about: Vec<String> = about
         .into_iter()
         .filter(|(count, _)| *count > 0)
@@ -106,7 +106,7 @@ fn render_day(day: &DaySummary, columns: usize) -> String {
     for visit in &day.sessions {
         add_session_day(&mut text, visit, columns);
     }
-    for row in &day.without_session {
+    for row in &day.conclusions {
         add_memory(&mut text, &ListedMemory::from_row(row), columns);
     }
     text
@@ -167,7 +167,7 @@ mod tests {
             memories: 9,
             files: ["src/billing/webhook.rs", "src/billing/retry_queue.rs", "README.md"].map(str::to_owned).to_vec(),
         };
-        DaySummary { date: at("10:30:00").date(), memories: 9, sessions: vec![visit], without_session: vec![] }
+        DaySummary { date: at("10:30:00").date(), memories: 9, sessions: vec![visit], conclusions: vec![] }
     }
 
     #[test]

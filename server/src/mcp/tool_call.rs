@@ -86,7 +86,7 @@ async fn run_search(
     let mut output = dispatcher
         .read(ReadNeed::Index, Some(steps), move |engine, may_go_on| {
             let mut report = |step: IndexProgress| drop(taken.send_replace(Some(step)));
-            engine.search_as(Audience::Model, &input, &mut report, may_go_on)
+            engine.search_with_personal(Audience::Model, &input, &mut report, may_go_on)
         })
         .await?;
     if let Some(text) = dispatcher.indexing_notice() {

@@ -41,6 +41,7 @@ mod logs;
 mod main_job;
 mod markdown_is_the_truth;
 mod optional_hooks;
+mod other_projects;
 mod packages;
 mod prompts;
 mod proofs;

@@ -51,6 +51,7 @@ impl Engine {
         if !is_changed {
             return Ok(EditedMemory { row: before.clone(), redactions, is_changed });
         }
+        self.forget_day_summaries(std::slice::from_ref(before))?;
         let row = self.with_repair(|engine| Ok(revise::edit_content(&mut engine.store, before, content)?))?;
         let changed = || {
             let text = format!("another program changed or deleted {id} in {} meanwhile; run this again", before.path);

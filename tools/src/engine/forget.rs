@@ -72,6 +72,7 @@ impl Engine {
             let _lock = self.store.lock().map_err(schema::store::StoreError::from)?;
             forgotten::add_texts(self.store.layout(), [forgotten::session_key(session).as_str()])?;
         }
+        self.forget_day_summaries(&selected.rows)?;
         let memories = self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &selected.rows, done)?))?;
         self.forget_summaries(&selected.rows)?;
         if let Some(selection) = &selected.selection {

@@ -54,7 +54,7 @@ pub struct DaySummary {
     /// In order of their start.
     pub sessions: Vec<SessionDay>,
     /// Conclusions, in order.
-    pub without_session: Vec<MemoryRow>,
+    pub conclusions: Vec<MemoryRow>,
 }
 
 /// A session's work on one day.
@@ -194,7 +194,7 @@ impl Engine {
         rows: Vec<MemoryRow>,
         wanted: &HistoryFilter,
     ) -> Result<DaySummary, ToolError> {
-        let mut day = DaySummary { date, memories: rows.len(), sessions: Vec::new(), without_session: Vec::new() };
+        let mut day = DaySummary { date, memories: rows.len(), sessions: Vec::new(), conclusions: Vec::new() };
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         // Rows come newest first.
         for row in rows.into_iter().rev() {
@@ -206,7 +206,7 @@ impl Engine {
                 day.sessions[place].add_row(&row);
             }
             if !row.memory.kind.is_event() {
-                day.without_session.push(row);
+                day.conclusions.push(row);
             }
         }
         for visit in &mut day.sessions {

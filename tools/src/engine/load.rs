@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use schema::files::layout::Layout;
-use schema::host::brief::{BriefRequest, SessionSource, brief};
+use schema::host::brief::{BriefRequest, SessionSource, brief, personal_rules};
 use schema::log::{LONG_TERM_FILE, LogKind};
 use schema::model::moment::Moment;
 use schema::settings;
@@ -30,12 +30,17 @@ pub(super) fn next_brief(store: &Store, checkout: &Path) -> Result<Option<String
     let layout = store.layout();
     let settings = settings::load(layout).settings;
     let project = layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let personal = match settings.other_projects {
+        true => personal_rules(layout.project()).unwrap_or_default(),
+        false => Vec::new(),
+    };
     let request = BriefRequest {
         project: &project,
         checkout,
         session_id: "",
         source: SessionSource::Startup,
         problems: &[],
+        personal: &personal,
         size: settings.brief_size,
     };
     Ok(brief(store.rows(), layout, &request)?.map(|brief| brief.text))

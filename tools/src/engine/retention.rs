@@ -14,6 +14,10 @@ const DAY: i64 = 24 * 60 * 60;
 /// Approximate bytes of a log entry besides its text.
 const ENTRY_OVERHEAD: u64 = 40;
 
+/// Approximate bytes of a memory in the databases besides its text, which both contain: a row, terms and a vector. What the databases
+/// take without memories does not count, because deleting memories does not free it.
+const DATABASE_OVERHEAD: u64 = 2_000;
+
 /// Meta key: the day of the last automatic cleanup.
 const LAST: &str = "cleared_on";
 
@@ -22,10 +26,14 @@ const LAST: &str = "cleared_on";
 pub struct RetentionPolicy {
     /// Memories older than this many days.
     pub older_than: Option<u32>,
-    /// The oldest memories, until the logs have at most this many bytes.
+    /// The oldest memories, until the logs and their part of the databases have at most this many bytes.
     pub keep_bytes: Option<u64>,
     /// Types that are kept by default.
     pub included_kinds: Vec<MemoryType>,
+}
+
+fn in_databases(row: &MemoryRow) -> u64 {
+    row.memory.content.len() as u64 * 2 + DATABASE_OVERHEAD
 }
 
 impl Engine {
@@ -38,12 +46,14 @@ impl Engine {
                 || kind.is_lasting() && !clearing.included_kinds.contains(&kind)
         };
         let mut rows = self.select(&Selection::default())?.rows;
+        let is_in_a_log = |row: &&MemoryRow| matches!(LogKind::from_path(&row.path), Some(LogKind::Daily(_)));
+        let bytes_in_databases: u64 = rows.iter().filter(is_in_a_log).map(in_databases).sum();
         rows.retain(|row| !is_spared(row));
         let old = clearing.older_than.map(|days| now.unix() - i64::from(days) * DAY);
         let mut count = old.map_or(0, |old| rows.partition_point(|row| row.memory.at.unix() < old));
         if let Some(keep) = clearing.keep_bytes {
-            let size = |row: &MemoryRow| row.memory.content.len() as u64 + ENTRY_OVERHEAD;
-            let mut left = self.log_bytes().saturating_sub(rows[..count].iter().map(size).sum());
+            let size = |row: &MemoryRow| row.memory.content.len() as u64 + ENTRY_OVERHEAD + in_databases(row);
+            let mut left = (self.log_bytes() + bytes_in_databases).saturating_sub(rows[..count].iter().map(size).sum());
             while left > keep && count < rows.len() {
                 left = left.saturating_sub(size(&rows[count]));
                 count += 1;
@@ -128,6 +138,8 @@ mod tests {
         assert_eq!(count(clearing(Some(75), None, &[MemoryType::Decision])), 15 - 1 - 4);
         assert_eq!(count(clearing(None, Some(0), &[])), 22 - 1 - 6);
         assert_eq!(count(clearing(None, Some(u64::MAX), &[])), 0);
+        // Each of the 22 takes about 2,200 bytes of the databases and 150 of the logs.
+        assert_eq!(count(clearing(None, Some(40_000), &[])), 6);
         let old = engine.select_expired(&clearing(Some(75), None, &[]), &now).unwrap();
         let forgot = engine.forget(&old, ForgetExtent::Memories, OldDatabases::Keep, &mut |_| {}).unwrap();
         assert_eq!(forgot.memories, 9);

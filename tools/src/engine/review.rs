@@ -7,6 +7,8 @@ mod similar_texts;
 
 pub use review_candidate::{ReviewCandidate, ReviewKind};
 
+use std::cell::Cell;
+
 use schema::host::given;
 use schema::model::moment::Moment;
 use schema::prose::comparison::{TextRelation, ValueKind};
@@ -28,6 +30,8 @@ const PER_PASS: usize = 500;
 pub struct ReviewReport {
     /// The most urgent kind first, then the newest.
     pub candidates: Vec<ReviewCandidate>,
+    /// The number of candidates that a person put off and that would be here otherwise.
+    pub put_off: usize,
     /// Whether all memories were examined. The next review goes on.
     pub is_complete: bool,
 }
@@ -51,7 +55,11 @@ impl Engine {
             let is_complete = new_memories::examine(store, index, &settings.sanitizer, redact, &mut go_on)?;
             let (store, now) = (&engine.store, Moment::now());
             let decisions = ReviewDecisions::from_notes(store.rows().reviews()?);
-            let is_open = |found: &ReviewCandidate| !found.is_settled() && !decisions.hide(found, &now);
+            let put_off = Cell::new(0);
+            let is_open = |found: &ReviewCandidate| {
+                put_off.update(|count| count + usize::from(!found.is_settled() && decisions.put_off(found, &now)));
+                !found.is_settled() && !decisions.hide(found, &now)
+            };
             let secret = |older: MemoryRow, _| {
                 let reason = "it contains a secret".to_owned();
                 has_secret(&older, &settings.sanitizer).then_some(ReviewCandidate {
@@ -64,14 +72,14 @@ impl Engine {
             let mut candidates = engine.candidates_of_pass(ReviewPass::Secrets, &secret, &is_open)?;
             candidates.extend(engine.candidates_of_pass(ReviewPass::Pairs, &pair_candidate, &is_open)?);
             candidates.extend(engine.candidates_of_pass(ReviewPass::Reports, &reported_task, &is_open)?);
-            candidates.extend(current_state::stale(store, &mut engine.change_detector)?);
-            candidates.extend(current_state::unused(store, &given::times(store.layout()), &now)?);
-            candidates.retain(is_open);
+            let mut current = current_state::stale(store, &mut engine.change_detector)?;
+            current.extend(current_state::unused(store, &given::times(store.layout()), &now)?);
+            candidates.extend(current.into_iter().filter(&is_open));
             candidates.sort_by_key(|candidate| {
                 let newest = candidate.newer.as_ref().unwrap_or(&candidate.older);
                 (candidate.kind, std::cmp::Reverse(newest.order()))
             });
-            Ok(ReviewReport { candidates, is_complete })
+            Ok(ReviewReport { candidates, put_off: put_off.get(), is_complete })
         })
     }
 

@@ -140,7 +140,7 @@ fn states(memory: &Memory) -> bool {
     match memory.kind {
         MemoryType::AssistantResponse | MemoryType::SubagentResult => true,
         MemoryType::UserPrompt => !text_features::requests(&memory.content),
-        MemoryType::SessionSummary => !memory.attributes.auto,
+        MemoryType::SessionSummary => !memory.attributes.auto || memory.is_day_summary(),
         kind => !kind.is_event(),
     }
 }
@@ -216,6 +216,12 @@ fn build_hit(
     }
     if passage.memory().is_some_and(|memory| memory.attributes.pinned) {
         flags.push("pinned".to_owned());
+    }
+    if let Passage::Memory(row) = &passage
+        && row.memory.kind == MemoryType::Task
+        && !row.is_open_task()
+    {
+        flags.push("done".to_owned());
     }
     let memory = passage.memory();
     let score = f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0;

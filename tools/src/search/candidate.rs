@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use chrono::NaiveTime;
 use schema::log::LogKind;
+use schema::model::memory::MemoryType;
 use schema::model::memory::{Memory, MemoryId};
 use schema::model::moment::Moment;
 use schema::store::{Locator, MemoryFilter, MemoryRow, Store};
@@ -68,6 +69,9 @@ const VECTOR_CANDIDATES_FILTERED: usize = 4_000;
 
 /// Memories read of the days that a question names.
 const OF_DAYS: usize = 100;
+
+/// Summaries read of a longer time, of sessions and of days.
+const OF_MONTHS: usize = 2_000;
 
 /// Rows scanned if another process has the index lock.
 const MAX_UNINDEXED: usize = 1_000;
@@ -266,7 +270,7 @@ pub(super) fn read_passage(store: &Store, index: &Index, document: Document) -> 
     })
 }
 
-/// The newest memories of these days.
+/// The newest memories of these days. Of more than a week, only the summaries of its days.
 fn gather_of_days(
     store: &Store,
     request: &SearchRequest,
@@ -281,10 +285,15 @@ fn gather_of_days(
         let filter = MemoryFilter {
             since: bound(span.from, NaiveTime::MIN),
             until: bound(span.to, end),
+            kind: span.is_long().then_some(MemoryType::SessionSummary),
             ..MemoryFilter::default()
         };
-        let rows =
-            store.rows().list(&filter, OF_DAYS)?.into_iter().filter(|row| !known.contains(row.memory.id.as_str()));
+        let rows = store
+            .rows()
+            .list(&filter, if span.is_long() { OF_MONTHS } else { OF_DAYS })?
+            .into_iter()
+            .filter(|row| !known.contains(row.memory.id.as_str()));
+        let rows = rows.filter(|row| !span.is_long() || row.memory.is_day_summary());
         let passages = rows.map(|row| {
             let document = Some(Document::Memory(row.seq));
             UnscoredPassage { passage: Passage::Memory(Box::new(row)), document, is_answer: true }

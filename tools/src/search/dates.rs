@@ -1,9 +1,9 @@
 //! Finds dates in questions and scores how well a passage's day fits.
 
-use chrono::{Datelike, NaiveDate};
+use chrono::{Datelike, Months, NaiveDate};
 use schema::model::word_list::WordList;
 
-use super::relative_dates::{DaySpan, is_relative, parse_relative};
+use super::relative_dates::{DaySpan, is_relative, is_season, parse_relative, parse_seasons};
 use super::stop_words::is_stop_word;
 use crate::text::fold::fold;
 
@@ -32,7 +32,17 @@ const DAY_AFTER: f32 = 0.4;
 impl AskedTimes {
     /// The dates of a question, and those that it names as seen from `today`.
     pub(super) fn parse(question: &str, today: NaiveDate) -> Self {
-        Self { today, dates: parse_dates(question), spans: parse_relative(question, today) }
+        let mut times = Self { today, dates: parse_dates(question), spans: parse_relative(question, today) };
+        let seasons = parse_seasons(question, today);
+        if !seasons.is_empty() {
+            let mut with_seasons = times.clone();
+            with_seasons.spans.extend(seasons);
+            // In other questions, Spring may be a library.
+            if with_seasons.are_all(question) {
+                times = with_seasons;
+            }
+        }
+        times
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -47,28 +57,28 @@ impl AskedTimes {
                 || parse_month(&word.to_lowercase()).is_some()
                 || word.chars().any(|c| c.is_ascii_digit())
                 || is_relative(word)
+                || is_season(word)
                 || is_stop_word(&fold(word))
                 || DEEDS.contains(&fold(word))
         };
         !self.is_empty() && question.split_whitespace().all(is_of_time)
     }
 
-    /// The days that a question asks for if it asks for nothing else, at most a week each, so that their memories can be read.
+    /// The days, months and other times that a question asks for if it asks for nothing else.
     pub(super) fn all_days(&self, question: &str) -> Vec<DaySpan> {
         if !self.are_all(question) {
             return Vec::new();
         }
         let named = self.dates.iter().filter_map(|date| {
-            let mut year = date.year.unwrap_or(self.today.year());
-            let mut day = NaiveDate::from_ymd_opt(year, date.month, date.day?)?;
-            if date.year.is_none() && day > self.today {
-                year -= 1;
-                day = NaiveDate::from_ymd_opt(year, date.month, date.day?)?;
+            let first = |year| NaiveDate::from_ymd_opt(year, date.month, date.day.unwrap_or(1));
+            let mut from = first(date.year.unwrap_or(self.today.year()))?;
+            if date.year.is_none() && from > self.today {
+                from = first(from.year() - 1)?;
             }
-            Some(DaySpan { from: day, to: day })
+            let end_of_month = from.checked_add_months(Months::new(1))?.pred_opt()?;
+            Some(DaySpan { from, to: if date.day.is_some() { from } else { end_of_month } })
         });
-        let is_short = |span: &DaySpan| (span.to - span.from).num_days() < 7;
-        named.chain(self.spans.iter().copied().filter(is_short)).collect()
+        named.chain(self.spans.iter().copied()).collect()
     }
 
     /// How well a passage of a day fits, from 0 to 1: by its day, or by the times that it names as seen from that day.

@@ -4,10 +4,10 @@
 mod newer_first;
 mod reversals_first;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use schema::log::LONG_TERM_FILE;
-use schema::model::memory::MemoryType;
+use schema::model::memory::{MemoryId, MemoryType};
 use schema::prose::supersession::{Statement, Strictness, is_statement};
 use schema::store::MemoryRow;
 
@@ -46,7 +46,7 @@ pub(super) fn rank(candidates: Vec<Candidate>, context: &RankContext<'_>) -> Vec
         })
         .collect();
     order(&mut ranked, context.asks_past);
-    if mark_outdated(&mut ranked) {
+    if mark_outdated(&mut ranked, context.kept_pairs) {
         order(&mut ranked, context.asks_past);
     }
     let mut ranked = drop_duplicates(ranked);
@@ -73,8 +73,8 @@ fn order(ranked: &mut [RankedCandidate], asks_past: bool) {
     });
 }
 
-/// Marks statements as superseded that a newer one among the first plainly replaces, and returns whether there are any.
-fn mark_outdated(ranked: &mut [RankedCandidate]) -> bool {
+/// Marks statements as superseded that a newer one among the first plainly replaces, unless a person kept both, and returns whether there are any.
+fn mark_outdated(ranked: &mut [RankedCandidate], kept: &HashSet<(MemoryId, MemoryId)>) -> bool {
     let mut stated: Vec<(&mut MemoryRow, Statement)> = Vec::new();
     for ranked in ranked.iter_mut().take(COMPARED) {
         // Passages without a word of the question are here by chance; they would hide others only if there are vectors.
@@ -90,8 +90,10 @@ fn mark_outdated(ranked: &mut [RankedCandidate]) -> bool {
     stated.sort_by_key(|(row, _)| row.order());
     let mut is_any = false;
     for old in 0..stated.len() {
-        let newer =
-            stated[old + 1..].iter().rev().find(|(_, newer)| newer.replaces(&stated[old].1, Strictness::Strict));
+        let id = &stated[old].0.memory.id;
+        let newer = stated[old + 1..].iter().rev().find(|(row, newer)| {
+            newer.replaces(&stated[old].1, Strictness::Strict) && !kept.contains(&(id.clone(), row.memory.id.clone()))
+        });
         if let Some(id) = newer.map(|(row, _)| row.memory.id.clone()) {
             stated[old].0.superseded_by = Some(id);
             is_any = true;
@@ -104,7 +106,9 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
     let memory = passage.memory();
     let curated = match memory {
         // A summary that was composed of what the session said is no better than that.
-        Some(memory) if memory.kind == MemoryType::SessionSummary && memory.attributes.auto => false,
+        Some(memory) if memory.kind == MemoryType::SessionSummary && memory.attributes.auto => {
+            context.asks_only_when && memory.is_day_summary()
+        }
         Some(memory) => !memory.kind.is_event() || passage.path() == LONG_TERM_FILE,
         None => passage.at().is_none(),
     };

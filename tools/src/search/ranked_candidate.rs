@@ -1,5 +1,8 @@
 //! Candidates with their final score, and what their order depends on.
 
+use std::collections::HashSet;
+
+use schema::model::memory::MemoryId;
 use schema::model::moment::Moment;
 use schema::store::MemoryRow;
 
@@ -41,6 +44,10 @@ pub(super) struct RankContext<'a> {
     pub(super) scoring: Scoring,
     /// Whether the question asks how something was before.
     pub(super) asks_past: bool,
+    /// Whether it asks for nothing but a time.
+    pub(super) asks_only_when: bool,
+    /// Pairs of memories that a person keeps although the second seems to replace the first.
+    pub(super) kept_pairs: &'a HashSet<(MemoryId, MemoryId)>,
     /// Whether it asks what was decided.
     pub(super) asks_decision: bool,
     /// The weights of the words of each phrasing.

@@ -9,6 +9,13 @@ pub(super) struct DaySpan {
     pub(super) to: NaiveDate,
 }
 
+impl DaySpan {
+    /// Whether it is too long to read all memories of its days.
+    pub(super) fn is_long(&self) -> bool {
+        (self.to - self.from).num_days() >= 7
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Day,
@@ -34,6 +41,39 @@ pub(super) fn parse_relative(text: &str, today: NaiveDate) -> Vec<DaySpan> {
     spans.extend(counted_spans(&text, today));
     spans
 }
+
+/// The seasons that a question names, in the year that it names or the last one, as in the north.
+pub(super) fn parse_seasons(text: &str, today: NaiveDate) -> Vec<DaySpan> {
+    let is_year = |word: &&str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
+    let year = text.split(|c: char| !c.is_ascii_digit()).find(is_year).and_then(|year| year.parse().ok());
+    let months = text.split(|c: char| !c.is_alphanumeric()).filter_map(|word| season_month(&word.to_lowercase()));
+    let span = |month: u32| {
+        let first = |year: i32| NaiveDate::from_ymd_opt(year, month, 1);
+        let last = first(today.year()).filter(|first| *first <= today).or_else(|| first(today.year() - 1));
+        let named = year.and_then(|year| first(year).filter(|first| *first <= today).or_else(|| first(year - 1)));
+        let from = if year.is_some() { named } else { last }?;
+        Some(DaySpan { from, to: from.checked_add_months(Months::new(3))?.pred_opt()? })
+    };
+    months.filter_map(span).collect()
+}
+
+/// Whether a word names a season, also with a Korean particle.
+pub(super) fn is_season(word: &str) -> bool {
+    season_month(&word.to_lowercase()).is_some()
+}
+
+/// The first month of the season that a word in lower case names.
+fn season_month(word: &str) -> Option<u32> {
+    let names = |name: &str| word == name || name.chars().any(is_unspaced) && word.strip_prefix(name) == Some("에");
+    SEASONS.iter().find(|(words, _)| words.split(' ').any(names)).map(|(_, month)| *month)
+}
+
+const SEASONS: [(&str, u32); 4] = [
+    ("spring 봄 春 春天 primavera frühling frühjahr printemps весной весна", 3),
+    ("summer 여름 夏 夏天 verano sommer été летом лето", 6),
+    ("autumn fall 가을 秋 秋天 otoño herbst automne осенью осень", 9),
+    ("winter 겨울 冬 冬天 invierno hiver зимой зима", 12),
+];
 
 /// Whether a word belongs to a phrase of time.
 pub(super) fn is_relative(word: &str) -> bool {

@@ -111,7 +111,7 @@ impl Knowledge {
             failures: newest(MemoryType::Error)?,
             shown_session: shown_session.map(str::to_owned),
         };
-        knowledge.leave_out_replaced();
+        knowledge.leave_out_replaced(&rows.kept_pairs()?.into_iter().map(|(older, _)| older).collect());
         knowledge.leave_out_repeated();
         Ok(knowledge)
     }
@@ -130,9 +130,9 @@ impl Knowledge {
         Ok(())
     }
 
-    /// Marks entries that a newer statement replaces, and removes the replaced parts of the others.
-    fn leave_out_replaced(&mut self) {
-        for entry in &mut self.entries {
+    /// Marks entries that a newer statement replaces, and removes the replaced parts of the others, unless a person `kept` them.
+    fn leave_out_replaced(&mut self, kept: &HashSet<MemoryId>) {
+        for entry in self.entries.iter_mut().filter(|entry| !kept.contains(&entry.row.memory.id)) {
             match without_replaced(&entry.text, &[&self.statements], entry.row.order(), Strictness::Strict) {
                 Some(text) => entry.text = text,
                 None => entry.is_replaced = true,

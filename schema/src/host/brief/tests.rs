@@ -68,7 +68,7 @@ impl BriefFixture {
         let project = self.project.path().file_name().unwrap().to_string_lossy();
         let project = if project.is_empty() { "p" } else { "app" };
         let checkout = self.project.path();
-        let request = BriefRequest { project, checkout, session_id, source, problems: &[], size };
+        let request = BriefRequest { project, checkout, session_id, source, problems: &[], personal: &[], size };
         brief(self.store.rows(), self.store.layout(), &request).unwrap()
     }
 
@@ -282,6 +282,7 @@ fn problems_are_shown_first() {
         session_id: "s",
         source: SessionSource::Startup,
         problems: &problems,
+        personal: &[],
         size: 2_000,
     };
     let text = brief(fixture.store.rows(), fixture.store.layout(), &request).unwrap().unwrap().text;

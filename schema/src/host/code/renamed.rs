@@ -1,5 +1,5 @@
 //! Finds the new names of files that are gone, by their content. Listing a project takes longer than a search may wait, so a server does
-//! it on a thread of its own, and the next search knows the names.
+//! it on a thread of its own, and a later search knows the names.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::anchored::LARGEST;
 use super::block::{find_same_lines, hash_bytes};
 use crate::files::regular_file;
-use crate::host::hook::{is_in_tool_folder, is_recordable};
+use crate::host::hook::{is_in_made_folder, is_recordable};
 use crate::model::code_anchor::CodeAnchor;
 use crate::privacy::sanitizer::Sanitizer;
 
@@ -22,7 +22,7 @@ const MOST_FILES: usize = 50_000;
 const MOST_COMPARED: usize = 8;
 
 /// How long a list of files is used.
-const LISTED_FOR: Duration = Duration::from_secs(60);
+const LISTED_FOR: Duration = Duration::from_mins(1);
 
 /// Where the files are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl RenamedFiles {
         if let Some(path) = self.known.get(anchor) {
             return path.clone().filter(|path| self.root.join(path).is_file());
         }
-        let path = files.find(anchor, &self.root).filter(|path| is_recordable(path, &self.root, &self.sanitizer));
+        let path = files.find(anchor, &self.root, &self.sanitizer);
         self.known.insert(anchor.clone(), path.clone());
         path
     }
@@ -125,7 +125,7 @@ impl FileList {
             for entry in fs::read_dir(root.join(&folder)).into_iter().flatten().flatten() {
                 let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
                 let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-                if kind.is_dir() && !is_in_tool_folder(&Path::new(&path).join("file")) {
+                if kind.is_dir() && !is_in_made_folder(&Path::new(&path).join("file")) {
                     folders.push(path);
                 } else if kind.is_file() {
                     let Ok(metadata) = entry.metadata() else { continue };
@@ -141,7 +141,7 @@ impl FileList {
         list
     }
 
-    fn find(&self, anchor: &CodeAnchor, root: &Path) -> Option<String> {
+    fn find(&self, anchor: &CodeAnchor, root: &Path, sanitizer: &Sanitizer) -> Option<String> {
         let name = anchor.path.rsplit('/').next().unwrap_or(&anchor.path);
         let same_size = self.by_size.get(&anchor.size).into_iter().flatten();
         let same_name = self.by_name.get(name).into_iter().flatten();
@@ -149,7 +149,8 @@ impl FileList {
         let has_same_lines =
             |bytes: &[u8]| anchor.symbol.as_ref().is_some_and(|symbol| find_same_lines(bytes, symbol).is_some());
         let holds = |path: &str, is_same: &dyn Fn(&[u8]) -> bool| {
-            regular_file::read(&root.join(path), LARGEST).is_ok_and(|bytes| is_same(&bytes))
+            let bytes = regular_file::read(&root.join(path), LARGEST);
+            bytes.is_ok_and(|bytes| is_same(&bytes)) && is_recordable(path, root, sanitizer)
         };
         let of_size = same_size.take(MOST_COMPARED).find(|path| holds(path, &has_same_bytes));
         let found = of_size.or_else(|| same_name.take(MOST_COMPARED).find(|path| holds(path, &has_same_lines)));
@@ -208,8 +209,11 @@ mod tests {
             hash: Some(hash_bytes(TEXT.as_bytes())),
             symbol: None,
         };
-        while files.new_path(&anchor).is_none() {
-            thread::yield_now();
+        for _ in 0..1_000 {
+            if files.new_path(&anchor).is_some() {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
         }
         assert_eq!(files.new_path(&anchor).as_deref(), Some("src/token.rs"));
         fs::rename(project.path().join("src/token.rs"), project.path().join("src/key.rs")).unwrap();

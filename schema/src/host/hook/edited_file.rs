@@ -35,7 +35,7 @@ pub(super) fn display_path(path: &str, directory: &Path, project: &Path) -> Opti
         let Some(root) = root() else { continue };
         let Ok(relative) = whole.strip_prefix(root) else { continue };
         is_inside = true;
-        if !is_in_tool_folder(relative) && !is_build_output(relative) {
+        if !is_in_made_folder(relative) {
             return Some(relative.to_owned());
         }
     }
@@ -70,8 +70,12 @@ pub(crate) fn linked_worktree_root(directory: &Path, project: &Path) -> Option<P
     is_ours.then(|| normalize(root))
 }
 
-/// Whether a file is in a folder of dependencies, version control or tools.
-pub(crate) fn is_in_tool_folder(path: &Path) -> bool {
+/// Whether a file is in a folder of dependencies, version control or tools, or of built files.
+pub(crate) fn is_in_made_folder(path: &Path) -> bool {
+    is_in_tool_folder(path) || is_build_output(path)
+}
+
+fn is_in_tool_folder(path: &Path) -> bool {
     parent_folders(path).any(|folder| TOOL_FOLDERS.iter().any(|name| folder == *name))
 }
 

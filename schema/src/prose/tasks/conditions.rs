@@ -1,8 +1,10 @@
 //! Finds what a task waits for, and whether a text says that it came about.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value};
 
-use super::{is_no_report, lower_words, references, reports_an_end, without_quotations};
+use super::reports::{is_no_report, lower_words, references, reports_an_end, without_quotations};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{have_same_stem, is_hangul, shared_terms, terms};
@@ -13,6 +15,9 @@ pub const BLOCKED_BY: &str = "blocked_by";
 /// The bytes at the beginning of a word that all its forms have.
 const SAME_BEGINNING: usize = 4;
 
+/// The maximum length of a text that is searched, in bytes.
+const LONGEST: usize = 16 * 1024;
+
 /// The share of the terms that a report must name of three or more.
 const MOST: f32 = 0.66;
 
@@ -22,29 +27,43 @@ pub fn awaited(content: &str, metadata: &Map<String, Value>) -> Option<String> {
     if let Some(text) = of_metadata.filter(|text| !text.is_empty()) {
         return Some(text.to_owned());
     }
-    find(content).map(|(_, text)| text.to_owned())
+    find(content).map(|part| content[part.text].to_owned())
 }
 
 /// Returns a task without the part of its text that says what it waits for.
 pub fn without_awaited(content: &str) -> String {
-    let Some((from, text)) = find(content) else { return content.to_owned() };
-    let after = content[from..].find(text).map_or(content.len(), |at| from + at + text.len());
-    let (before, after) = (content[..from].trim_end(), content[after..].trim_start_matches(['.', ' ', ')']));
+    let Some(part) = find(content) else { return content.to_owned() };
+    let (before, after) = (content[..part.whole.start].trim_end(), content[part.whole.end..].trim_start());
     [before, after].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns where the part that says what a task waits for begins, and what that is.
-fn find(content: &str) -> Option<(usize, &str)> {
+/// The part of a task that says what it waits for.
+struct AwaitedPart {
+    /// With the marker and the bracket.
+    whole: Range<usize>,
+    text: Range<usize>,
+}
+
+/// Within brackets the part ends with them, else with the sentence.
+fn find(content: &str) -> Option<AwaitedPart> {
     let lower = content.to_lowercase();
     // If lower case has another length, offsets in it do not apply to the text.
     if lower.len() != content.len() {
         return None;
     }
     let (at, mark) = MARKS.iter().find_map(|mark| lower.find(mark).map(|at| (at, mark)))?;
-    let rest = content[at + mark.len()..].trim_start_matches([':', ' ']);
-    let end = rest.find([')', '\n']).unwrap_or(rest.len());
+    let after = &content[at + mark.len()..];
+    let start = content.len() - after.trim_start_matches([':', ' ']).len();
+    let rest = &content[start..];
+    let (end, gap) = match mark.starts_with('(') {
+        true => rest.find([')', '\n']).map_or((rest.len(), 0), |end| (end, usize::from(rest[end..].starts_with(')')))),
+        false => {
+            let ends = [". ", "; ", "\n"].iter().filter_map(|end| rest.find(end));
+            ends.min().map_or((rest.len(), 0), |end| (end, 1))
+        }
+    };
     let text = rest[..end].trim_end_matches(['.', ' ']);
-    (!text.is_empty()).then_some((at, text))
+    (!text.is_empty()).then_some(AwaitedPart { whole: at..start + end + gap, text: start..start + text.len() })
 }
 
 /// Markers in lower case, with a bracket or a dash if the words alone are ambiguous.
@@ -56,11 +75,14 @@ static MARKS: WordList = WordList::phrases(
 ///
 /// One sentence must report it, and name most of what is awaited. A noun such as *approval* may be the verb of the report.
 pub fn came_about(text: &str, awaited: &str) -> bool {
+    if text.len() > LONGEST {
+        return false;
+    }
     let all = terms(awaited);
     // Most texts are about something else, and this is fast.
     let lower = text.to_lowercase();
-    let begins_a_word = |term: &String| lower.contains(&term[..term.floor_char_boundary(SAME_BEGINNING)]);
-    if !all.iter().any(begins_a_word) && references(awaited).all(|number| !lower.contains(number)) {
+    let occurs = |term: &String| lower.contains(&term[..term.floor_char_boundary(SAME_BEGINNING)]);
+    if !all.iter().any(occurs) && references(awaited).all(|number| !lower.contains(number)) {
         return false;
     }
     let objects: Vec<String> = all.iter().filter(|term| !is_outcome(term)).cloned().collect();
@@ -75,14 +97,19 @@ pub fn came_about(text: &str, awaited: &str) -> bool {
         let is_named = references(awaited).any(|number| references(&report).any(|other| other == number))
             || least > 0 && shared_terms(&objects, &said) >= least
             || least == 0 && !all.is_empty() && shared_terms(&all, &said) == all.len();
-        is_named && !is_no_report(&report) && (reports_an_end(&report) || reports_arrival(&report))
+        let is_report =
+            !is_no_report(&report) && !lower_words(&report.to_lowercase()).any(|word| MENTIONS.contains(word));
+        is_named && is_report && (reports_an_end(&report) || reports_arrival(&report))
     })
 }
 
 fn reports_arrival(report: &str) -> bool {
     let lower = report.to_lowercase();
     let is_korean = report.chars().any(is_hangul);
-    is_korean && KOREAN_ARRIVALS.occurs_in(&lower) || lower_words(&lower).any(|word| ARRIVALS.contains(word))
+    let mut pairs = lower_words(&lower).zip(lower_words(&lower).skip(1));
+    is_korean && KOREAN_ARRIVALS.occurs_in(&lower)
+        || lower_words(&lower).any(|word| ARRIVALS.contains(word))
+        || pairs.any(|(before, word)| THERE.contains(word) && BEFORE_THERE.contains(before))
 }
 
 /// Whether a term is a noun that reports express as a verb: *approval*, "승인".
@@ -92,15 +119,22 @@ fn is_outcome(term: &str) -> bool {
 
 /// Words that report that something came about, besides those of finished work.
 static ARRIVALS: WordList = WordList::words(
-    "accepted agreed answered approved arrived available back came confirmed delivered gave got granted green here in \
-     live okayed ok'd opened out passed published ready received replied responded reviewed sent signed through \
-     unblocked",
+    "accepted agreed answered approved arrived came confirmed delivered gave got granted okayed opened passed published \
+     received replied responded reviewed sent signed unblocked",
 );
+
+/// Words that only say something about what is awaited.
+static MENTIONS: WordList =
+    WordList::words("based called defined described discussed expected listed mentioned named used");
+
+/// Words that do so after a verb: "it is out", "the report came in".
+static THERE: WordList = WordList::words("available back done green here in live out ready there through up");
+static BEFORE_THERE: WordList = WordList::words("are came come comes got is went");
 
 /// Korean words that report the same.
 static KOREAN_ARRIVALS: WordList = WordList::phrases(
     "왔어|왔습|왔네|왔음|왔다|왔고|도착|받았|받음|승인됐|승인됨|승인났|승인 났|승인해|승인했|나왔|났어|났습|났음|났네|떨어졌|떨어짐|풀렸|풀림|\
-     올라왔|올라옴|들어왔|들어옴|복귀|답변 |답 줬|줬어|줬습|줬음|주셨|보내줬|통과|합의됐|합의했|머지됐|머지됨|병합됐|배포됐|배포됨|열렸|열림|발급됐|발급됨|OK|ok",
+     올라왔|올라옴|들어왔|들어옴|복귀|답변 |답 줬|줬어|줬습|줬음|주셨|보내줬|통과|합의됐|합의했|머지됐|머지됨|병합됐|배포됐|배포됨|열렸|열림|발급됐|발급됨",
 );
 
 /// Nouns of what others do, which reports express as a verb.
@@ -133,6 +167,8 @@ mod tests {
     #[case::middle("Cut over DNS (waiting for the certificate) on Monday", "Cut over DNS on Monday")]
     #[case::dash("Cut over DNS — blocked by legal.", "Cut over DNS")]
     #[case::korean("인증서 교체 (대기: 보안팀 승인)", "인증서 교체")]
+    #[case::followed("Rebase — blocked by #482. Then tell Kim", "Rebase Then tell Kim")]
+    #[case::same_word("Wait (blocked by: block)", "Wait")]
     #[case::none("Cut over DNS", "Cut over DNS")]
     fn blocker_is_removed(#[case] content: &str, #[case] expected: &str) {
         assert_eq!(without_awaited(content), expected);
@@ -160,6 +196,9 @@ mod tests {
     #[case::question("Did the certificate arrive?", "the certificate", false)]
     #[case::condition("Once the certificate arrived we switch", "the certificate", false)]
     #[case::korean_not_yet("보안팀 승인 아직이래", "보안팀 승인", false)]
+    #[case::described("A wildcard certificate is described in docs/tls.md", "the certificate", false)]
+    #[case::korean_within_a_word("웹훅 규격서(webhook)는 열 장이다", "규격서", false)]
+    #[case::here("The staging collector here has 2 GB", "the staging collector", false)]
     #[case::mentioned("The certificate is for three domains", "the certificate", false)]
     fn condition_comes_about(#[case] text: &str, #[case] awaited: &str, #[case] expected: bool) {
         assert_eq!(came_about(text, awaited), expected);

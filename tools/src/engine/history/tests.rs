@@ -66,10 +66,8 @@ fn a_day_lists_sessions_and_conclusions() {
                     visit.files.join(",")
                 )
             });
-            let noted = day
-                .without_session
-                .iter()
-                .map(|row| format!("{} {} {}", day.date, row.memory.kind, row.memory.content));
+            let noted =
+                day.conclusions.iter().map(|row| format!("{} {} {}", day.date, row.memory.kind, row.memory.content));
             visits.chain(noted).collect::<Vec<_>>()
         })
         .collect();

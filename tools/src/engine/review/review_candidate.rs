@@ -4,13 +4,9 @@ use std::collections::HashMap;
 
 use schema::model::memory::MemoryId;
 use schema::model::moment::Moment;
-use schema::model::state_note::{StateChange, StateNote};
+use schema::model::state_note::{REVIEW_KIND, REVIEW_UNTIL, REVIEW_WITH, StateChange, StateNote};
 use schema::store::MemoryRow;
 use serde_json::{Map, Value};
-
-const KIND: &str = "kind";
-const WITH: &str = "with";
-const UNTIL: &str = "until";
 
 /// Why a memory is a candidate, the most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,9 +52,9 @@ impl ReviewCandidate {
 
     /// The note that keeps it away, until a moment or for good.
     pub(super) fn dismissal(&self, until: Option<Moment>) -> StateNote {
-        let mut fields = Map::from_iter([(KIND.to_owned(), self.kind.name().into())]);
-        fields.extend(self.newer.as_ref().map(|newer| (WITH.to_owned(), newer.memory.id.as_str().into())));
-        fields.extend(until.map(|until| (UNTIL.to_owned(), until.rfc3339().into())));
+        let mut fields = Map::from_iter([(REVIEW_KIND.to_owned(), self.kind.name().into())]);
+        fields.extend(self.newer.as_ref().map(|newer| (REVIEW_WITH.to_owned(), newer.memory.id.as_str().into())));
+        fields.extend(until.map(|until| (REVIEW_UNTIL.to_owned(), until.rfc3339().into())));
         StateNote { about: self.older.memory.id.clone(), at: Moment::now(), change: StateChange::Reviewed(fields) }
     }
 }
@@ -73,16 +69,26 @@ impl ReviewDecisions {
         let decision = |note: StateNote| {
             let StateChange::Reviewed(fields) = note.change else { return None };
             let text = |name: &str| fields.get(name).and_then(Value::as_str);
-            let until = text(UNTIL).map(|until| Moment::parse_rfc3339(until).map_or(0, |until| until.unix()));
-            Some(((note.about, text(KIND)?.to_owned(), text(WITH).map(str::to_owned)), until))
+            let until = text(REVIEW_UNTIL).map(|until| Moment::parse_rfc3339(until).map_or(0, |until| until.unix()));
+            Some(((note.about, text(REVIEW_KIND)?.to_owned(), text(REVIEW_WITH).map(str::to_owned)), until))
         };
         Self(notes.into_iter().filter_map(decision).collect())
     }
 
+    /// Whether a candidate is put off until a later moment.
+    pub(super) fn put_off(&self, candidate: &ReviewCandidate, now: &Moment) -> bool {
+        self.of(candidate).is_some_and(|until| until.is_some_and(|until| until > now.unix()))
+    }
+
     /// Whether a candidate stays away at a moment.
     pub(super) fn hide(&self, candidate: &ReviewCandidate, now: &Moment) -> bool {
+        self.of(candidate).is_some_and(|until| until.is_none_or(|until| until > now.unix()))
+    }
+
+    /// The last decision about a candidate, with the second until which it counts.
+    fn of(&self, candidate: &ReviewCandidate) -> Option<Option<i64>> {
         let with = candidate.newer.as_ref().map(|newer| newer.memory.id.to_string());
         let key = (candidate.older.memory.id.clone(), candidate.kind.name().to_owned(), with);
-        self.0.get(&key).is_some_and(|until| until.is_none_or(|until| until > now.unix()))
+        self.0.get(&key).copied()
     }
 }

@@ -196,3 +196,23 @@ fn commit_finishes_a_task() {
     save(&mut engine, MemoryType::ToolUsage, &commands("db: add an index on orders.customer_id"), 1_769_564_000);
     assert_eq!(kinds(&mut engine), [ReviewKind::FinishedTask]);
 }
+
+#[test]
+fn kept_pair_is_not_marked_as_replaced() {
+    let (_project, mut engine) = engine();
+    save(&mut engine, MemoryType::Convention, "Lines in Python are at most 88 characters", 1_769_563_800);
+    save(&mut engine, MemoryType::Convention, "Lines in Python are at most 100 characters", 1_769_563_900);
+    let flags = |engine: &mut Engine| -> Vec<String> {
+        let input = serde_json::from_value(serde_json::json!({ "query": "how long are lines in Python?" })).unwrap();
+        engine.search(&input).unwrap().results.into_iter().flat_map(|hit| hit.flags).collect()
+    };
+    assert_eq!(flags(&mut engine), ["superseded"]);
+    let found = candidates(&mut engine);
+    engine.dismiss(&found[0], Moment::from_unix(Moment::now().unix() + DAY, Some(0))).unwrap();
+    let report = engine.review(&mut |_| {}, &|| true).unwrap();
+    assert_eq!((report.candidates.len(), report.put_off), (0, 1));
+    assert_eq!(flags(&mut engine), ["superseded"], "nothing is decided");
+    engine.dismiss(&found[0], None).unwrap();
+    assert_eq!(engine.review(&mut |_| {}, &|| true).unwrap().put_off, 0);
+    assert_eq!(flags(&mut engine), Vec::<String>::new());
+}

@@ -1,3 +1,6 @@
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
@@ -13,8 +16,18 @@ fn now() -> Moment {
     Moment::parse_rfc3339("2026-01-28T10:00:00+09:00").unwrap()
 }
 
+static NONE_KEPT: LazyLock<HashSet<(MemoryId, MemoryId)>> = LazyLock::new(HashSet::new);
+
 fn context(now: &Moment) -> RankContext<'_> {
-    RankContext { now, scoring: Scoring::Full, asks_past: false, asks_decision: false, weights: &[] }
+    RankContext {
+        kept_pairs: &NONE_KEPT,
+        now,
+        scoring: Scoring::Full,
+        asks_past: false,
+        asks_only_when: false,
+        asks_decision: false,
+        weights: &[],
+    }
 }
 
 fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevance: f32) -> Candidate {

@@ -1,0 +1,58 @@
+//! The user's projects with a memory, for searches in all of them: a file in the user's data directory with one path a line. Nothing else
+//! finds projects, and projects are added only if the setting `other_projects` is on.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::files::layout::{Layout, private_dir_builder};
+use crate::files::project::personal_project;
+use crate::files::regular_file;
+use crate::files::store_file::options_for_private;
+
+/// The size of the file, in bytes, from which no project is added.
+const LIMIT: u64 = 256 * 1024;
+
+/// Adds a project, unless it is there or is the personal memory. A path with a line break cannot be added.
+pub fn register(project: &Path) -> io::Result<()> {
+    let Some((personal, file)) = registry_file() else { return Ok(()) };
+    if personal == project {
+        return Ok(());
+    }
+    let Some(line) = project.to_str().filter(|path| !path.contains('\n')) else { return Ok(()) };
+    let known = read_text(&file)?;
+    if known.lines().any(|known| known == line) || known.len() as u64 + line.len() as u64 >= LIMIT {
+        return Ok(());
+    }
+    if let Some(folder) = file.parent() {
+        private_dir_builder().recursive(true).create(folder)?;
+    }
+    options_for_private().append(true).create(true).open(&file)?.write_all(format!("{line}\n").as_bytes())
+}
+
+/// Returns the projects that still have a store, in the order in which they were added.
+pub fn registered_projects() -> io::Result<Vec<PathBuf>> {
+    let Some((_, file)) = registry_file() else { return Ok(Vec::new()) };
+    let text = read_text(&file)?;
+    let mut projects: Vec<PathBuf> = Vec::new();
+    for project in text.lines().map(PathBuf::from).filter(|path| path.is_absolute()) {
+        if !projects.contains(&project) && Layout::new(&project).store_dir().is_dir() {
+            projects.push(project);
+        }
+    }
+    Ok(projects)
+}
+
+/// Returns the personal project, which is not registered, and the file beside it.
+fn registry_file() -> Option<(PathBuf, PathBuf)> {
+    let personal = personal_project().ok()?.root;
+    let file = personal.with_file_name("projects");
+    Some((personal, file))
+}
+
+fn read_text(file: &Path) -> io::Result<String> {
+    match regular_file::read(file, LIMIT) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("cannot read {}: {error}", file.display()))),
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}

@@ -1,0 +1,38 @@
+//! What holds in all projects: the preferences and conventions of the user's personal memory.
+
+use std::path::Path;
+
+use super::budget::{Line, Part};
+use super::knowledge::line;
+use crate::files::database::LockTimeout;
+use crate::files::layout::Layout;
+use crate::files::project::personal_project;
+use crate::model::memory::MemoryType;
+use crate::privacy::output_text::clean_line;
+use crate::store::{MemoryFilter, MemoryRow, Store, StoreError};
+
+/// The newest memories of a type.
+const READ: usize = 20;
+
+/// Its characters in a brief.
+const SHARE: usize = 300;
+
+/// Reads the memories for a project, the newest first. Without a personal memory there are none, and none is created.
+pub fn personal_rules(project: &Path) -> Result<Vec<MemoryRow>, StoreError> {
+    let Ok(personal) = personal_project() else { return Ok(Vec::new()) };
+    if personal.root == project || !Layout::new(&personal.root).memory_db().exists() {
+        return Ok(Vec::new());
+    }
+    let store = Store::open(&personal.root, LockTimeout::Hook)?;
+    let mut rows = Vec::new();
+    for kind in [MemoryType::Preference, MemoryType::Convention] {
+        rows.extend(store.rows().list(&MemoryFilter { kind: Some(kind), ..MemoryFilter::default() }, READ)?);
+    }
+    rows.retain(|row| row.superseded_by.is_none());
+    Ok(rows)
+}
+
+pub(super) fn part(rows: &[MemoryRow]) -> Part {
+    let lines = rows.iter().map(|row| line("- ", &clean_line(&row.memory.content), row));
+    Part::new("In all your projects", SHARE, lines.collect::<Vec<Line>>())
+}

@@ -1,0 +1,122 @@
+//! Recognises sentences that report that something happened.
+
+use super::closings::reports_in_japanese;
+use crate::model::word_list::WordList;
+use crate::prose::terms::is_hangul;
+
+/// Removes what others said, and the Korean particle after it: `You said: "it is done"`.
+pub(super) fn without_quotations(sentence: &str) -> String {
+    let parts = sentence.split(['"', '“', '”']).enumerate().filter(|(at, _)| at % 2 == 0);
+    parts.map(|(at, part)| if at > 0 { part.trim_start_matches(is_hangul) } else { part }).collect()
+}
+
+/// Whether a sentence reports that something is finished, and is not a plan, a question, a condition or about remaining work.
+pub(super) fn reports_an_end(sentence: &str) -> bool {
+    if is_no_report(sentence) {
+        return false;
+    }
+    let lower = sentence.to_lowercase();
+    let words = lower_words(&lower);
+    let is_past = |word: &str| word.len() > 4 && word.ends_with("ed") || IRREGULAR.value(word).is_some();
+    // "Renewed the certificate.", "I renamed the module."
+    let begins_past = words.clone().find(|word| !REPORTERS.contains(word)).is_some_and(is_past);
+    // "Priya compared: they agree."
+    let begins_with_name =
+        sentence.trim_start().starts_with(char::is_uppercase) && words.clone().nth(1).is_some_and(is_past);
+    // "cells ordered"
+    let ends_past = words.clone().count() <= SHORT_REPORT && words.clone().last().is_some_and(is_past);
+    let is_korean = sentence.chars().any(is_hangul);
+    reports_in_japanese(sentence)
+        || is_korean && KOREAN_ENDS.occurs_in(&lower)
+        || begins_past
+        || begins_with_name
+        || ends_past
+        || words
+            .clone()
+            .zip(words.clone().skip(1))
+            .any(|(be, word)| matches!(be, "is" | "are" | "was" | "were") && is_past(word))
+        || STATES.occurs_in(&lower)
+        || words.clone().any(|word| ENDS.contains(word))
+}
+
+/// Whether a sentence is a plan, a question, a condition, a doubt, a quotation or about remaining work.
+pub(super) fn is_no_report(sentence: &str) -> bool {
+    if sentence.contains(['?', '？', '「']) || sentence.trim_start().starts_with(['>', '|']) {
+        return true;
+    }
+    let lower = sentence.to_lowercase();
+    let mut words = lower_words(&lower).peekable();
+    let asks = words.peek().is_some_and(|word| ASKS.contains(word));
+    asks || OPEN.occurs_in(&lower)
+        || KOREAN_DOUBTS.occurs_in(&lower)
+        || words.any(|word| OPEN_WORDS.contains(word) || DOUBTS.contains(word) || word.ends_with("n't"))
+}
+
+/// Returns the words of a text in lower case. `cancelled_at` is one: the name of a column, which cancels nothing.
+pub(super) fn lower_words(lower: &str) -> impl Iterator<Item = &str> + Clone {
+    lower.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '_')).filter(|word| !word.is_empty())
+}
+
+/// Phrases that say how things are now, in lower case.
+static STATES: WordList = WordList::phrases(
+    " are in| came for free| is gone| is in| is there| went in| went out| works| work now| work since",
+);
+
+/// The most words of a report that only its last word makes one.
+const SHORT_REPORT: usize = 4;
+
+/// Phrases of open work, in lower case.
+pub(super) static OPEN: WordList = WordList::phrases(
+    "not yet|to do|next step|- [ ]|follow-up|follow up|아직|남은|남았|남아|할 일|해야|예정|다음에|나중에|못 했|못했|하지 않|않았",
+);
+
+pub(super) static OPEN_WORDS: WordList = WordList::words(
+    "almost before cannot can't could didn't fail failed fails if later must need needed needs next once open pending \
+     remain remaining remains required should still todo tomorrow unless until wait waiting waits when will without \
+     won't would",
+);
+
+/// Words of negations, plans, guesses and reports of others.
+pub(super) static DOUBTS: WordList = WordList::words(
+    "abandoned apparently be being cancel canceled cancelled claim claimed claims going hardly hopefully may maybe \
+     might neither never no nobody none nor not nothing partially partly perhaps planned plans postponed probably \
+     rejected reverted said say says shall soon supposed supposedly suppose think wants whether wish wrong",
+);
+
+/// Words that begin a question.
+static ASKS: WordList = WordList::words(
+    "are can could did do does has have how is should was were what when where which who why will would",
+);
+
+static KOREAN_DOUBTS: WordList = WordList::phrases(
+    "취소|철회|안 했|안했|안 됐|안됐| 못 |아니|없습니다|없어요|한 적|말고|보류|연기|거부|반려|하려|할게|하면|되면|라고 |나요|까요|같습니다|면 됩니다|안 됩",
+);
+
+/// Words that report completion.
+pub(super) static ENDS: WordList = WordList::words(
+    "added applied automated backfilled built changed cleaned closed committed completed configured converted covered \
+     created deleted deployed documented done enabled disabled dropped extended finished fixed implemented installed \
+     introduced landed merged migrated moved passed published pushed refactored released removed renamed replaced \
+     reset resolved restored rotated scheduled shipped solved switched tested translated updated upgraded wired \
+     written wrote",
+);
+
+/// Korean endings and words that report completion.
+pub(super) static KOREAN_ENDS: WordList = WordList::words(
+    "했습니다 했어 했다 했음 했고 됐습니다 됐어 됐다 되었습니다 완료 끝났 끝냈 마쳤 넣었 고쳤 바꿨 옮겼 지웠 만들었 올렸 붙였 적었 뜹니다 나옵니다 보입니다 됩니다 정리됐 받았 확정 마무리",
+);
+
+/// Words before the verb of a report.
+const REPORTERS: [&str; 7] = ["i", "we", "i've", "we've", "have", "also", "just"];
+
+/// Irregular past forms, with the verbs that tasks begin with.
+pub(super) static IRREGULAR: WordList = WordList::phrases(
+    "wrote write|written write|rewrote rewrite|built build|rebuilt rebuild|sent send|made make|ran run|chose choose|\
+     found find|drew draw|got get|bought buy",
+);
+
+/// Returns the numbers of issues and pull requests in a text, such as `#482`.
+pub(super) fn references(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '#');
+    words.filter(|word| word.len() > 1 && word.starts_with('#') && word[1..].bytes().all(|byte| byte.is_ascii_digit()))
+}

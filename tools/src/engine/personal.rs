@@ -1,0 +1,157 @@
+//! The user's personal memory beside that of the project, if the setting `other_projects` allows it.
+
+use schema::files::layout::Layout;
+use schema::files::project::personal_project;
+use schema::model::memory::{MemoryAttributes, MemoryType};
+use schema::settings::{EmbeddingProvider, Settings};
+use schema::store::MemoryRow;
+use schema::tool::{Confidence, GetInput, GetOutput, Hit, SaveInput, SaveOutput, SearchInput, SearchOutput};
+
+use super::{Audience, Engine, IndexProgress};
+use crate::error::{ToolError, join_causes};
+use crate::index::{TAGS, metadata_tags};
+
+/// The most personal hits of a search, and those among which they are chosen.
+const MOST: usize = 2;
+const AMONG: i64 = 10;
+
+/// A search for fewer results or tokens gets no personal hits.
+const LEAST_RESULTS: usize = 3;
+const LEAST_TOKENS: i64 = 300;
+
+/// The flag of a personal hit.
+const FLAG: &str = "personal";
+
+/// The tag of learnings that hold in all projects.
+const GENERAL: &str = "general";
+
+impl Engine {
+    /// [`Engine::search_as`] with the best hits of the personal memory after those of the project: preferences, conventions, and learnings
+    /// with the tag `general`. They take the places of the last hits and are never mixed with the others. If the personal memory cannot be
+    /// read, the notice says so.
+    pub fn search_with_personal(
+        &mut self,
+        audience: Audience,
+        input: &SearchInput,
+        progress: &mut dyn FnMut(IndexProgress),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<SearchOutput, ToolError> {
+        let mut output = self.search_as(audience, input, progress, may_go_on)?;
+        let input = self.with_defaults(input);
+        let limit = input.max_results.map_or(0, |limit| usize::try_from(limit).unwrap_or_default());
+        let concerns_the_project = input.session_id.is_some() || input.path.is_some();
+        if concerns_the_project || limit < LEAST_RESULTS || input.max_tokens.is_some_and(|tokens| tokens < LEAST_TOKENS)
+        {
+            return Ok(output);
+        }
+        let mut hits = match self.personal_hits(audience, &input, may_go_on) {
+            Ok(hits) => hits,
+            Err(error) => {
+                let text = format!("the personal memory cannot be searched: {}", join_causes(&error));
+                output.notice = Some(output.notice.take().map_or(text.clone(), |notice| format!("{notice}; {text}")));
+                Vec::new()
+            }
+        };
+        if !hits.is_empty() {
+            if output.results.is_empty() {
+                output.notice = None;
+            }
+            output.results.truncate(limit - hits.len());
+            output.results.append(&mut hits);
+            output.count = output.results.len();
+        }
+        Ok(output)
+    }
+
+    fn personal_hits(
+        &mut self,
+        audience: Audience,
+        input: &SearchInput,
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<Vec<Hit>, ToolError> {
+        let Some(personal) = self.personal()? else { return Ok(Vec::new()) };
+        let wanted = SearchInput { max_results: Some(AMONG), explain: false, ..input.clone() };
+        let mut found = personal.search_as(Audience::Person, &wanted, &mut |_| {}, may_go_on)?;
+        let mut hits: Vec<Hit> = Vec::new();
+        for hit in found.results {
+            // In a small store, hits of any score are only suggested.
+            let is_sure = Confidence::from_score(hit.score) == Confidence::High && hits.len() < MOST;
+            if is_sure && personal.peek(&hit.id)?.is_some_and(|row| holds_everywhere(&row)) {
+                hits.push(hit);
+            }
+        }
+        found.results = hits;
+        if audience == Audience::Model {
+            personal.make_compact(&mut found)?;
+        }
+        let root = personal.store.layout().project().to_owned();
+        for hit in &mut found.results {
+            hit.flags.push(FLAG.to_owned());
+            hit.path = root.join(&hit.path).to_string_lossy().into_owned();
+        }
+        Ok(found.results)
+    }
+
+    /// `memory_get`, also for the ids of personal hits.
+    pub fn get(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
+        let found = self.get_of_project(input);
+        if let Err(ToolError::NotFound(_)) = found
+            && input.id.is_some()
+            && let Ok(Some(personal)) = self.personal()
+        {
+            return personal.get_of_project(input).or(found);
+        }
+        found
+    }
+
+    /// Copies a memory into the personal memory, as another type if one is given. A learning gets the tag `general`.
+    pub fn copy_to_personal(&mut self, id: &str, kind: Option<MemoryType>) -> Result<SaveOutput, ToolError> {
+        let (id, row) = self.find_by_prefix(id)?;
+        let kind = kind.unwrap_or(row.memory.kind);
+        if kind.is_event() {
+            let text = format!("{id} is a {}; --as names the type of the copy, such as preference", row.memory.kind);
+            return Err(ToolError::Invalid(text));
+        }
+        let MemoryAttributes { metadata, also, .. } = &row.memory.attributes;
+        let mut tags: Vec<String> = metadata.get(TAGS).into_iter().flat_map(metadata_tags).map(str::to_owned).collect();
+        if kind == MemoryType::Learning && !tags.iter().any(|tag| tag == GENERAL) {
+            tags.push(GENERAL.to_owned());
+        }
+        let root = personal_project().map_err(|error| ToolError::NotFound(error.to_string()))?.root;
+        let content = row.memory.content.clone();
+        let input =
+            SaveInput { kind, content, also: also.clone(), tags, metadata: None, long_term: false, supersedes: None };
+        Engine::open(&root, None, None)?.save(&input)
+    }
+
+    /// The engine of the personal memory; `None` if there is none, if it is this one, or if the setting is off.
+    pub(super) fn personal(&mut self) -> Result<Option<&mut Engine>, ToolError> {
+        if !self.settings.other_projects {
+            return Ok(None);
+        }
+        if self.personal.is_none() {
+            let Ok(place) = personal_project() else { return Ok(None) };
+            if place.root == self.store.layout().project() || !Layout::new(&place.root).memory_db().exists() {
+                return Ok(None);
+            }
+            // The embedder is shared, so no other is opened.
+            let embedding_provider = EmbeddingProvider::None;
+            let settings = Settings { other_projects: false, embedding_provider, ..self.settings.clone() };
+            let mut engine = Engine::open_with(&place.root, None, &settings)?;
+            engine.model = self.model.clone();
+            engine.sanitizer = self.sanitizer.clone();
+            self.personal = Some(Box::new(engine));
+        }
+        Ok(self.personal.as_deref_mut())
+    }
+}
+
+/// Whether a personal memory is about how the user works, and not about one matter.
+fn holds_everywhere(row: &MemoryRow) -> bool {
+    let tags = row.memory.attributes.metadata.get(TAGS);
+    match row.memory.kind {
+        MemoryType::Preference | MemoryType::Convention => true,
+        MemoryType::Learning => tags.into_iter().flat_map(metadata_tags).any(|tag| tag == GENERAL),
+        _ => false,
+    }
+}
