@@ -16,7 +16,7 @@ use super::output::{Printer, STRONG, hits_text};
 use super::terminal_text::clean_for_terminal;
 use crate::exit;
 
-/// What a project answers.
+/// The hits of a project.
 #[derive(Debug, Serialize)]
 struct ProjectHits {
     project: PathBuf,

@@ -124,7 +124,7 @@ impl Engine {
         Engine::open(&root, None, None)?.save(&input)
     }
 
-    /// The engine of the personal memory; `None` if there is none, if it is this one, or if the setting is off.
+    /// The engine of the personal memory, unless it does not exist, is this one, or the setting is off.
     pub(super) fn personal(&mut self) -> Result<Option<&mut Engine>, ToolError> {
         if !self.settings.other_projects {
             return Ok(None);

@@ -14,8 +14,8 @@ const DAY: i64 = 24 * 60 * 60;
 /// Approximate bytes of a log entry besides its text.
 const ENTRY_OVERHEAD: u64 = 40;
 
-/// Approximate bytes of a memory in the databases besides its text, which both contain: a row, terms and a vector. What the databases
-/// take without memories does not count, because deleting memories does not free it.
+/// Approximate bytes of a row, terms and a vector in the databases, besides the text, which both contain. Empty databases do not count,
+/// because deleting memories does not make them smaller.
 const DATABASE_OVERHEAD: u64 = 2_000;
 
 /// Meta key: the day of the last automatic cleanup.

@@ -1,4 +1,4 @@
-//! What holds in all projects: the preferences and conventions of the user's personal memory.
+//! The preferences and conventions of the user's personal memory, which hold in all projects.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const READ: usize = 20;
 /// Its characters in a brief.
 const SHARE: usize = 300;
 
-/// Reads the memories for a project, the newest first. Without a personal memory there are none, and none is created.
+/// Reads the memories for a project, the newest first. Does not create a personal memory.
 pub fn personal_rules(project: &Path) -> Result<Vec<MemoryRow>, StoreError> {
     let Ok(personal) = personal_project() else { return Ok(Vec::new()) };
     if personal.root == project || !Layout::new(&personal.root).memory_db().exists() {
