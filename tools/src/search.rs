@@ -113,11 +113,12 @@ pub fn search_while(
             results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
         let asks_past = text_features::asks_for_past(request.question());
         let asks_decision = text_features::asks_for_decision(request.question());
-        let asks_only_when = AskedTimes::parse(request.question(), now.date()).are_all(request.question());
+        let asked_times = AskedTimes::parse(request.question(), now.date());
+        let only_times = Some(&asked_times).filter(|times| times.are_all(request.question()));
         let kept_pairs = &store.rows().kept_pairs()?;
         let context = RankContext {
             kept_pairs,
-            asks_only_when,
+            only_times,
             now,
             scoring: options.scoring,
             asks_past,

@@ -1,6 +1,7 @@
 //! The user's projects with a memory, for searches in all of them: a file in the user's data directory with one path a line. Nothing else
 //! finds projects, and projects are added only if the setting `other_projects` is on.
 
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -18,15 +19,17 @@ pub fn register(project: &Path) -> io::Result<()> {
     if personal == project {
         return Ok(());
     }
+    let project = &fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
     let Some(line) = project.to_str().filter(|path| !path.contains('\n')) else { return Ok(()) };
     let known = read_text(&file)?;
     if known.lines().any(|known| known == line) || known.len() as u64 + line.len() as u64 >= LIMIT {
         return Ok(());
     }
+    let gap = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
     if let Some(folder) = file.parent() {
         private_dir_builder().recursive(true).create(folder)?;
     }
-    options_for_private().append(true).create(true).open(&file)?.write_all(format!("{line}\n").as_bytes())
+    options_for_private().append(true).create(true).open(&file)?.write_all(format!("{gap}{line}\n").as_bytes())
 }
 
 /// Returns the projects that still have a store, in the order in which they were added.

@@ -12,7 +12,8 @@ mod conditions;
 mod reports;
 
 pub use closings::{declined, done_as_ordered, dropped};
-pub use conditions::{BLOCKED_BY, awaited, came_about, without_awaited};
+use conditions::without_awaited;
+pub use conditions::{BLOCKED_BY, awaited, came_about, with_awaited_removed};
 
 /// The maximum length of a text that is searched for finished tasks, in bytes.
 const LONGEST: usize = 16 * 1024;

@@ -335,11 +335,21 @@ pub(super) fn looks_like_key(name: &str) -> bool {
     ["api_key", "apikey", "api-key", "token", "secret"].iter().any(|part| name.contains(part))
 }
 
-/// Whether a name may be meant as a setting that restricts recording: in other capitals, or inside a table.
+/// Whether a name may be meant as a setting that restricts recording or reading: in other capitals or with other marks, without its last
+/// letter, as a variable, or inside a table.
 fn looks_like_guard(name: &str, value: &Value<'_>) -> bool {
-    let is_guard = KEYS.iter().any(|key| key.is_guard && key.name.eq_ignore_ascii_case(name.trim()));
-    let inside = value.as_table().into_iter().flatten();
-    is_guard || inside.into_iter().any(|(name, value)| looks_like_guard(name.as_ref(), value.as_ref()))
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_ascii_lowercase();
+    let given = letters(name);
+    let is_meant = |known: &str| {
+        let known = letters(known);
+        given == known || known.strip_prefix(given.as_str()).is_some_and(|rest| rest.len() == 1)
+    };
+    let is_guard = KEYS.iter().any(|key| key.is_guard && (is_meant(key.name) || key.variable.is_some_and(is_meant)));
+    let in_table = value.as_table().into_iter().flatten();
+    let in_list = value.as_array().into_iter().flatten();
+    is_guard
+        || in_table.into_iter().any(|(name, value)| looks_like_guard(name.as_ref(), value.as_ref()))
+        || in_list.into_iter().any(|value| looks_like_guard("", value.as_ref()))
 }
 
 pub(super) fn read_file(path: &Path) -> io::Result<String> {

@@ -1,5 +1,6 @@
 //! `search`, in one project or in all that the user's registry has.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use schema::files::layout::Layout;
@@ -38,7 +39,8 @@ pub(crate) fn search_all_projects(here: &Path, printer: &Printer, arguments: &Se
         return Err(ToolError::Invalid(text.to_owned()).into());
     }
     let mut projects = registered_projects()?;
-    if !projects.iter().any(|project| project == here) && Layout::new(here).store_dir().exists() {
+    let here = &fs::canonicalize(here).unwrap_or_else(|_| here.to_owned());
+    if !projects.contains(here) && Layout::new(here).store_dir().exists() {
         projects.push(here.to_owned());
     }
     let mut found = Vec::new();

@@ -262,6 +262,8 @@ fn copy_of_a_busy_store_is_valid() {
         let wrong: Vec<String> = check_at_rest(&copy.store())
             .into_iter()
             .filter(|finding| !finding.contains("memory.db.damaged-"))
+            // Copied at the moment when the index was created. SQLite ignores it.
+            .filter(|finding| !finding.ends_with("index.db-journal"))
             .collect();
         assert_eq!(wrong, [""; 0]);
         prompt(copy, "said to the copy");

@@ -46,7 +46,7 @@ impl Engine {
     /// entry that was deleted or replaced since are composed again.
     pub fn summarise_days_daily(&mut self, now: &Moment) -> Result<usize, ToolError> {
         let settings = settings::load(self.store.layout()).settings;
-        let Some(age) = settings.day_summary_after else { return Ok(0) };
+        let Some(age) = settings.day_summary_after.filter(|_| settings.capture) else { return Ok(0) };
         let today = now.date();
         if !self.is_writable() || self.store.rows().meta(LAST)?.as_deref() == Some(today.to_string().as_str()) {
             return Ok(0);
@@ -142,6 +142,7 @@ fn draft_of(day: &DaySummary) -> Option<Draft> {
         .conclusions
         .iter()
         .filter(|row| row.memory.kind != MemoryType::SessionSummary && row.superseded_by.is_none())
+        .filter(|row| row.memory.kind != MemoryType::Task || row.is_open_task())
         .collect();
     let mut parts = Vec::new();
     for (name, kinds) in PARTS {
@@ -156,11 +157,12 @@ fn draft_of(day: &DaySummary) -> Option<Draft> {
         return None;
     }
     let count = match day.sessions.len() {
-        1 => "1 session".to_owned(),
-        count => format!("{count} sessions"),
+        0 => String::new(),
+        1 => ", 1 session".to_owned(),
+        count => format!(", {count} sessions"),
     };
     let titles = if titles.is_empty() { String::new() } else { format!(": {}", titles.join("; ")) };
-    parts.insert(0, format!("{}, {count}{titles}", day.date));
+    parts.insert(0, format!("{}{count}{titles}", day.date));
     let ids = stated.iter().take(MOST_ENTRIES).map(|row| row.memory.id.as_str().into()).collect();
     let metadata =
         Map::from_iter([(DAY.to_owned(), day.date.to_string().into()), (ENTRIES.to_owned(), Value::Array(ids))]);

@@ -3,7 +3,7 @@
 use schema::files::layout::Layout;
 use schema::files::project::personal_project;
 use schema::model::memory::{MemoryAttributes, MemoryType};
-use schema::settings::{EmbeddingProvider, Settings};
+use schema::settings::{self, EmbeddingProvider, Settings};
 use schema::store::MemoryRow;
 use schema::tool::{Confidence, GetInput, GetOutput, Hit, SaveInput, SaveOutput, SearchInput, SearchOutput};
 
@@ -15,9 +15,14 @@ use crate::index::{TAGS, metadata_tags};
 const MOST: usize = 2;
 const AMONG: i64 = 10;
 
-/// A search for fewer results or tokens gets no personal hits.
-const LEAST_RESULTS: usize = 3;
-const LEAST_TOKENS: i64 = 300;
+/// At most one in so many results is a personal hit.
+const SHARE: usize = 3;
+
+/// A search for fewer tokens gets no personal hits.
+const LEAST_TOKENS: usize = 600;
+
+/// Approximate characters of a hit besides its snippet and its path.
+const OVERHEAD: usize = 160;
 
 /// The flag of a personal hit.
 const FLAG: &str = "personal";
@@ -40,8 +45,8 @@ impl Engine {
         let input = self.with_defaults(input);
         let limit = input.max_results.map_or(0, |limit| usize::try_from(limit).unwrap_or_default());
         let concerns_the_project = input.session_id.is_some() || input.path.is_some();
-        if concerns_the_project || limit < LEAST_RESULTS || input.max_tokens.is_some_and(|tokens| tokens < LEAST_TOKENS)
-        {
+        let tokens = input.max_tokens.map_or(0, |tokens| usize::try_from(tokens).unwrap_or_default());
+        if concerns_the_project || tokens < LEAST_TOKENS {
             return Ok(output);
         }
         let mut hits = match self.personal_hits(audience, &input, may_go_on) {
@@ -56,7 +61,14 @@ impl Engine {
             if output.results.is_empty() {
                 output.notice = None;
             }
+            let characters = |hit: &Hit| hit.snippet.chars().count() + hit.path.len() + OVERHEAD;
+            let mut left = (tokens * 4).saturating_sub(hits.iter().map(characters).sum());
             output.results.truncate(limit - hits.len());
+            output.results.retain(|hit| {
+                let fits = characters(hit) <= left;
+                left = if fits { left - characters(hit) } else { 0 };
+                fits
+            });
             output.results.append(&mut hits);
             output.count = output.results.len();
         }
@@ -69,13 +81,19 @@ impl Engine {
         input: &SearchInput,
         may_go_on: &dyn Fn() -> bool,
     ) -> Result<Vec<Hit>, ToolError> {
+        let most = MOST.min(input.max_results.map_or(0, |limit| usize::try_from(limit).unwrap_or_default()) / SHARE);
         let Some(personal) = self.personal()? else { return Ok(Vec::new()) };
+        // A search does not wait for another process that indexes.
+        match personal.refresh_reporting(&mut |_| {}, may_go_on, &|| false) {
+            Ok(_) | Err(ToolError::Interrupted) => {}
+            Err(error) => return Err(error),
+        }
         let wanted = SearchInput { max_results: Some(AMONG), explain: false, ..input.clone() };
         let mut found = personal.search_as(Audience::Person, &wanted, &mut |_| {}, may_go_on)?;
         let mut hits: Vec<Hit> = Vec::new();
         for hit in found.results {
             // In a small store, hits of any score are only suggested.
-            let is_sure = Confidence::from_score(hit.score) == Confidence::High && hits.len() < MOST;
+            let is_sure = Confidence::from_score(hit.score) == Confidence::High && hits.len() < most;
             if is_sure && personal.peek(&hit.id)?.is_some_and(|row| holds_everywhere(&row)) {
                 hits.push(hit);
             }
@@ -96,10 +114,15 @@ impl Engine {
     pub fn get(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
         let found = self.get_of_project(input);
         if let Err(ToolError::NotFound(_)) = found
-            && input.id.is_some()
             && let Ok(Some(personal)) = self.personal()
+            && let Some(id) = &input.id
+            && let Ok((_, row)) = personal.find_by_prefix(id)
+            && holds_everywhere(&row)
         {
-            return personal.get_of_project(input).or(found);
+            let root = personal.store.layout().project().to_owned();
+            return personal
+                .get_of_project(input)
+                .map(|output| GetOutput { path: root.join(&output.path).to_string_lossy().into_owned(), ..output });
         }
         found
     }
@@ -118,9 +141,11 @@ impl Engine {
             tags.push(GENERAL.to_owned());
         }
         let root = personal_project().map_err(|error| ToolError::NotFound(error.to_string()))?.root;
-        let content = row.memory.content.clone();
-        let input =
-            SaveInput { kind, content, also: also.clone(), tags, metadata: None, long_term: false, supersedes: None };
+        let sanitizer = settings::load(self.store.layout()).sanitizer;
+        let cleaned = |text: &String| sanitizer.clean(text).text.into_owned();
+        let (content, also) = (cleaned(&row.memory.content), also.as_ref().map(cleaned));
+        tags = tags.iter().map(cleaned).filter(|tag| !tag.trim().is_empty()).collect();
+        let input = SaveInput { kind, content, also, tags, metadata: None, long_term: false, supersedes: None };
         Engine::open(&root, None, None)?.save(&input)
     }
 
@@ -131,7 +156,7 @@ impl Engine {
         }
         if self.personal.is_none() {
             let Ok(place) = personal_project() else { return Ok(None) };
-            if place.root == self.store.layout().project() || !Layout::new(&place.root).memory_db().exists() {
+            if place.root == self.store.layout().project() || !Layout::new(&place.root).store_dir().is_dir() {
                 return Ok(None);
             }
             // The embedder is shared, so no other is opened.
@@ -148,6 +173,9 @@ impl Engine {
 
 /// Whether a personal memory is about how the user works, and not about one matter.
 fn holds_everywhere(row: &MemoryRow) -> bool {
+    if row.superseded_by.is_some() {
+        return false;
+    }
     let tags = row.memory.attributes.metadata.get(TAGS);
     match row.memory.kind {
         MemoryType::Preference | MemoryType::Convention => true,

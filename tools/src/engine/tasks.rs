@@ -65,16 +65,21 @@ impl Engine {
         self.settle_task(id, Settlement::Undone)
     }
 
-    /// Removes from a task what it waits for, and returns it.
+    /// Notes that a task does not wait any more, and returns it. Its text changes only if it ends with what it waited for, in brackets.
     pub fn unblock_task(&mut self, id: &str) -> Result<Task, ToolError> {
         let (id, row) = self.find_by_prefix(id)?;
-        if row.memory.attributes.metadata.contains_key(tasks::BLOCKED_BY) {
-            self.edit_attributes(&id, |attributes| {
+        let is_field = row.memory.attributes.metadata.contains_key(tasks::BLOCKED_BY);
+        match tasks::with_awaited_removed(&row.memory.content).filter(|_| !is_field) {
+            Some(text) => drop(self.edit_text(&row, &text)?),
+            // The text may name another condition.
+            None if is_field => drop(self.edit_attributes(&id, |attributes| {
                 attributes.metadata.remove(tasks::BLOCKED_BY);
-            })?;
+            })?),
+            None => drop(self.edit_attributes(&id, |attributes| {
+                attributes.metadata.insert(tasks::BLOCKED_BY.to_owned(), "".into());
+            })?),
         }
         let (_, row) = self.find_by_prefix(id.as_str())?;
-        let row = self.edit_text(&row, &tasks::without_awaited(&row.memory.content))?.row;
         Ok(Task { state: self.state_of_task(&row)?, row })
     }
 
@@ -186,15 +191,16 @@ mod tests {
     }
 
     #[rstest]
-    #[case::text("B: cut over the DNS (waiting for Dana)", None)]
-    #[case::field("B: cut over the DNS", Some("Dana"))]
-    fn unblocked_task_is_open(#[case] text: &str, #[case] waits_for: Option<&str>) {
+    #[case::text("B: cut over the DNS (waiting for Dana)", None, "B: cut over the DNS")]
+    #[case::field("B: cut over the DNS", Some("Dana"), "B: cut over the DNS")]
+    #[case::in_the_text("B: cut over (waiting for Dana) now", None, "B: cut over (waiting for Dana) now")]
+    fn unblocked_task_is_open(#[case] text: &str, #[case] waits_for: Option<&str>, #[case] expected: &str) {
         let project = tempfile::tempdir().unwrap();
         let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
         let id = save(&mut engine, MemoryType::Task, text, waits_for, None);
         assert_eq!(states(&mut engine)[0].1, TaskState::Blocked("Dana".to_owned()));
         engine.unblock_task(&id).unwrap();
-        assert_eq!(states(&mut engine), [("B: cut over the DNS".to_owned(), TaskState::Open)]);
+        assert_eq!(states(&mut engine), [(expected.to_owned(), TaskState::Open)]);
     }
 
     #[test]

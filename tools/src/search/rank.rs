@@ -7,18 +7,20 @@ mod reversals_first;
 use std::collections::{HashMap, HashSet};
 
 use schema::log::LONG_TERM_FILE;
-use schema::model::memory::{MemoryId, MemoryType};
+use schema::model::memory::{Memory, MemoryId, MemoryType};
 use schema::prose::supersession::{Statement, Strictness, is_statement};
 use schema::store::MemoryRow;
 
 use super::candidate::{Candidate, Passage};
+use super::dates::AskedTimes;
 use super::options::Scoring;
 use super::ranked_candidate::{COMPARED, RankContext, RankLifts, RankedCandidate};
 
 /// Bonus of conclusions and notes over logged events.
 const CURATED: f32 = 0.06;
 
-/// Bonus of a decision, a preference or a convention if the question asks what was decided.
+/// Bonus of a decision, a preference or a convention if the question asks what was decided, and of the summary of a day if it asks for
+/// that time.
 const DECIDED: f32 = 0.2;
 
 /// Bonus per step of importance above 1.
@@ -106,9 +108,7 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
     let memory = passage.memory();
     let curated = match memory {
         // A summary that was composed of what the session said is no better than that.
-        Some(memory) if memory.kind == MemoryType::SessionSummary && memory.attributes.auto => {
-            context.asks_only_when && memory.is_day_summary()
-        }
+        Some(memory) if memory.kind == MemoryType::SessionSummary && memory.attributes.auto => false,
         Some(memory) => !memory.kind.is_event() || passage.path() == LONG_TERM_FILE,
         None => passage.at().is_none(),
     };
@@ -119,11 +119,16 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
         let days = ((context.now.unix() - at.unix()) / 86_400).max(0) as f32;
         RECENT * 0.5_f32.powf(days / HALF_LIFE)
     });
+    let is_asked_day = |memory: &Memory| {
+        let fits = |times: &AskedTimes| times.best_fit(memory.at.date(), "") > 0.0;
+        memory.is_day_summary() && context.only_times.is_some_and(fits)
+    };
     RankLifts {
         curated: match memory.map(|memory| memory.kind) {
             Some(MemoryType::Decision | MemoryType::Preference | MemoryType::Convention) if context.asks_decision => {
                 DECIDED
             }
+            _ if memory.is_some_and(is_asked_day) => DECIDED,
             _ if curated => CURATED,
             _ => 0.0,
         },

@@ -7,6 +7,7 @@ use schema::model::moment::Moment;
 use schema::store::MemoryRow;
 
 use super::candidate::{Candidate, Passage};
+use super::dates::AskedTimes;
 use super::options::Scoring;
 
 /// Passages compared for duplicates.
@@ -44,8 +45,8 @@ pub(super) struct RankContext<'a> {
     pub(super) scoring: Scoring,
     /// Whether the question asks how something was before.
     pub(super) asks_past: bool,
-    /// Whether it asks for nothing but a time.
-    pub(super) asks_only_when: bool,
+    /// The times that it asks for, if it asks for nothing else.
+    pub(super) only_times: Option<&'a AskedTimes>,
     /// Pairs of memories that a person keeps although the second seems to replace the first.
     pub(super) kept_pairs: &'a HashSet<(MemoryId, MemoryId)>,
     /// Whether it asks what was decided.

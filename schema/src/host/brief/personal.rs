@@ -20,7 +20,7 @@ const SHARE: usize = 300;
 /// Reads the memories for a project, the newest first. Does not create a personal memory.
 pub fn personal_rules(project: &Path) -> Result<Vec<MemoryRow>, StoreError> {
     let Ok(personal) = personal_project() else { return Ok(Vec::new()) };
-    if personal.root == project || !Layout::new(&personal.root).memory_db().exists() {
+    if personal.root == project || !Layout::new(&personal.root).store_dir().is_dir() {
         return Ok(Vec::new());
     }
     let store = Store::open(&personal.root, LockTimeout::Hook)?;

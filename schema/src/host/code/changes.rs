@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::anchored::LARGEST;
 use super::block::{find_same_lines, hash_bytes};
-use super::renamed::RenamedFiles;
+use super::renamed::{RenameResult, RenamedFiles};
 use crate::files::file_stamp::FileStamp;
 use crate::files::project::git_branch::CheckedOut;
 use crate::files::regular_file;
@@ -117,12 +117,15 @@ impl ChangeDetector {
     fn change_of(&mut self, anchor: CodeAnchor, since: Moment) -> CodeChange {
         let state = self.state(&anchor, since);
         let is_gone = state == CodeState::Gone;
-        let renamed = self.renamed.as_mut().filter(|_| is_gone);
-        let Some(path) = renamed.and_then(|renamed| renamed.new_path(&anchor)) else {
-            return CodeChange { anchor, renamed_to: None, state };
-        };
-        let state = self.state(&CodeAnchor { path: path.clone(), ..anchor.clone() }, since);
-        CodeChange { anchor, renamed_to: Some(path), state }
+        let renamed = self.renamed.as_mut().filter(|_| is_gone).map(|renamed| renamed.new_path(&anchor, since));
+        match renamed {
+            Some(RenameResult::Now(path)) => {
+                let state = self.state(&CodeAnchor { path: path.clone(), ..anchor.clone() }, since);
+                CodeChange { anchor, renamed_to: Some(path), state }
+            }
+            Some(RenameResult::Unknown) => CodeChange { anchor, renamed_to: None, state: CodeState::MayHaveChanged },
+            Some(RenameResult::Gone) | None => CodeChange { anchor, renamed_to: None, state },
+        }
     }
 
     fn is_unmerged(&mut self, branch: &str) -> bool {
@@ -323,7 +326,7 @@ mod tests {
         fs::rename(old, &new).unwrap();
         let mut detector = ChangeDetector::new(project.path());
         detector.renamed = Some(RenamedFiles::new(project.path(), Sanitizer::default()));
-        let since = Moment::from_unix(Moment::now().unix() + 60, Some(0)).unwrap();
+        let since = Moment::from_unix(Moment::now().unix() - 60, Some(0)).unwrap();
         let change = detector.change_of(anchor.clone(), since);
         assert_eq!((change.state, change.renamed_to.as_deref()), (CodeState::Same, Some("src/token.rs")));
         assert_eq!(change.describe(), "src/auth.rs is now src/token.rs");

@@ -13,13 +13,17 @@ use super::block::{find_same_lines, hash_bytes};
 use crate::files::regular_file;
 use crate::host::hook::{is_in_made_folder, is_recordable};
 use crate::model::code_anchor::CodeAnchor;
+use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
 
 /// The most files of a project that are listed.
 const MOST_FILES: usize = 50_000;
 
 /// The most files that are read for one anchor.
-const MOST_COMPARED: usize = 8;
+const MOST_COMPARED: usize = 64;
+
+/// The shortest file that is recognised by its content, in bytes.
+const SHORTEST: u64 = 32;
 
 /// How long a list of files is used.
 const LISTED_FOR: Duration = Duration::from_mins(1);
@@ -31,6 +35,15 @@ pub enum ListingPlace {
     Here,
     /// A thread. Until it has finished, no name is found.
     Background,
+}
+
+/// What became of a missing file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RenameResult {
+    Now(String),
+    Gone,
+    /// The files are not listed yet.
+    Unknown,
 }
 
 /// The new names of the files of a project.
@@ -71,25 +84,29 @@ impl RenamedFiles {
         }
     }
 
-    /// Returns the path where the content of a missing file is now: all of it, or the lines of its function in a file of the same name.
-    pub(super) fn new_path(&mut self, anchor: &CodeAnchor) -> Option<String> {
-        let files = self.files()?;
+    /// Finds the path where the content of a file is now that is missing since a moment: all of it, or the lines of its function in a file
+    /// of the same name. Of several such files, none is the renamed one.
+    pub(super) fn new_path(&mut self, anchor: &CodeAnchor, since: Moment) -> RenameResult {
+        let Some(files) = self.files(&anchor.path) else { return RenameResult::Unknown };
         if self.known_at.replace(files.made_at) != Some(files.made_at) {
             self.known.clear();
         }
-        if let Some(path) = self.known.get(anchor) {
-            return path.clone().filter(|path| self.root.join(path).is_file());
-        }
-        let path = files.find(anchor, &self.root, &self.sanitizer);
+        let known = self.known.get(anchor).cloned();
+        let path = known.unwrap_or_else(|| files.find(anchor, since, &self.root, &self.sanitizer));
         self.known.insert(anchor.clone(), path.clone());
-        path
+        match path.filter(|path| self.root.join(path).is_file()) {
+            Some(path) => RenameResult::Now(path),
+            None => RenameResult::Gone,
+        }
     }
 
-    /// Returns the list of files, and makes a new one if it is old.
-    fn files(&self) -> Option<Arc<FileList>> {
+    /// Returns the list of files, and makes a new one if it is old or has a file that is `missing` now. While that is made elsewhere, there
+    /// is none.
+    fn files(&self, missing: &str) -> Option<Arc<FileList>> {
         let mut listing = locked(&self.listing);
-        let files = listing.files.clone();
-        if listing.is_running || files.as_ref().is_some_and(|files| files.made_at.elapsed() < LISTED_FOR) {
+        let is_current = |files: &Arc<FileList>| files.made_at.elapsed() < LISTED_FOR && !files.contains(missing);
+        let files = listing.files.clone().filter(is_current);
+        if listing.is_running || files.is_some() {
             return files;
         }
         match self.place {
@@ -105,7 +122,7 @@ impl RenamedFiles {
                     *locked(&shared) = Listing { files: Some(files), is_running: false };
                 };
                 listing.is_running = thread::Builder::new().name("renamed-files".to_owned()).spawn(list).is_ok();
-                files
+                None
             }
         }
     }
@@ -125,8 +142,11 @@ impl FileList {
             for entry in fs::read_dir(root.join(&folder)).into_iter().flatten().flatten() {
                 let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
                 let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-                if kind.is_dir() && !is_in_made_folder(&Path::new(&path).join("file")) {
-                    folders.push(path);
+                if kind.is_dir() {
+                    // Another repository, or a worktree, has copies.
+                    let is_other =
+                        is_in_made_folder(&Path::new(&path).join("file")) || entry.path().join(".git").exists();
+                    folders.extend((!is_other).then_some(path));
                 } else if kind.is_file() {
                     let Ok(metadata) = entry.metadata() else { continue };
                     list.by_size.entry(metadata.len()).or_default().push(path.clone());
@@ -141,20 +161,45 @@ impl FileList {
         list
     }
 
-    fn find(&self, anchor: &CodeAnchor, root: &Path, sanitizer: &Sanitizer) -> Option<String> {
+    fn contains(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        self.by_name.get(name).is_some_and(|paths| paths.iter().any(|known| known == path))
+    }
+
+    fn find(&self, anchor: &CodeAnchor, since: Moment, root: &Path, sanitizer: &Sanitizer) -> Option<String> {
         let name = anchor.path.rsplit('/').next().unwrap_or(&anchor.path);
         let same_size = self.by_size.get(&anchor.size).into_iter().flatten();
         let same_name = self.by_name.get(name).into_iter().flatten();
         let has_same_bytes = |bytes: &[u8]| anchor.hash.as_ref().is_some_and(|hash| *hash == hash_bytes(bytes));
         let has_same_lines =
             |bytes: &[u8]| anchor.symbol.as_ref().is_some_and(|symbol| find_same_lines(bytes, symbol).is_some());
-        let holds = |path: &str, is_same: &dyn Fn(&[u8]) -> bool| {
-            let bytes = regular_file::read(&root.join(path), LARGEST);
-            bytes.is_ok_and(|bytes| is_same(&bytes)) && is_recordable(path, root, sanitizer)
+        let only = |paths: &mut dyn Iterator<Item = &String>, is_same: &dyn Fn(&[u8]) -> bool| -> Option<String> {
+            let mut holding = paths.take(MOST_COMPARED).filter(|path| {
+                let file = root.join(path);
+                may_be_renamed(&file, since)
+                    && regular_file::read(&file, LARGEST).is_ok_and(|bytes| is_same(&bytes))
+                    && is_recordable(path, root, sanitizer)
+            });
+            let found = holding.next()?.clone();
+            holding.next().is_none().then_some(found)
         };
-        let of_size = same_size.take(MOST_COMPARED).find(|path| holds(path, &has_same_bytes));
-        let found = of_size.or_else(|| same_name.take(MOST_COMPARED).find(|path| holds(path, &has_same_lines)));
-        found.cloned()
+        let is_telling = anchor.size >= SHORTEST;
+        let of_size = is_telling.then(|| only(&mut same_size.into_iter(), &has_same_bytes)).flatten();
+        of_size.or_else(|| only(&mut same_name.into_iter(), &has_same_lines))
+    }
+}
+
+/// Whether a file may have its name since a moment. On Unix, a new name changes the time of its inode.
+fn may_be_renamed(file: &Path, since: Moment) -> bool {
+    #[cfg(unix)]
+    {
+        fs::symlink_metadata(file)
+            .is_ok_and(|metadata| std::os::unix::fs::MetadataExt::ctime(&metadata) >= since.unix())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = since;
+        file.exists()
     }
 }
 
@@ -171,9 +216,13 @@ mod tests {
         fs::write(file, text).unwrap();
     }
 
-    fn renamed(path: &str, text: &str) -> Option<String> {
+    fn long_ago() -> Moment {
+        Moment::from_unix(1_700_000_000, Some(0)).unwrap()
+    }
+
+    fn renamed(paths: &[&str], text: &str) -> RenameResult {
         let project = tempfile::tempdir().unwrap();
-        write(project.path(), path, text);
+        paths.iter().for_each(|path| write(project.path(), path, text));
         write(project.path(), ".gitignore", "/ignored\n");
         fs::create_dir(project.path().join(".git")).unwrap();
         let anchor = CodeAnchor {
@@ -182,7 +231,7 @@ mod tests {
             hash: Some(hash_bytes(TEXT.as_bytes())),
             symbol: find_symbol(TEXT.as_bytes(), "verify_token").map(|found| found.symbol),
         };
-        RenamedFiles::new(project.path(), Sanitizer::default()).new_path(&anchor)
+        RenamedFiles::new(project.path(), Sanitizer::default()).new_path(&anchor, long_ago())
     }
 
     #[rstest::rstest]
@@ -194,7 +243,20 @@ mod tests {
     #[case::of_a_tool("node_modules/auth.rs", TEXT, false)]
     #[case::ignored("ignored/auth.rs", TEXT, false)]
     fn file_is_found_by_its_content(#[case] path: &str, #[case] text: &str, #[case] expected: bool) {
-        assert_eq!(renamed(path, text).as_deref(), expected.then_some(path));
+        let expected = if expected { RenameResult::Now(path.to_owned()) } else { RenameResult::Gone };
+        assert_eq!(renamed(&[path], text), expected);
+    }
+
+    #[test]
+    fn copy_is_no_renamed_file() {
+        assert_eq!(renamed(&["src/a.rs", "src/b.rs"], TEXT), RenameResult::Gone, "two of them");
+        assert_eq!(renamed(&["x/.git", "x/src/auth.rs"], TEXT), RenameResult::Gone, "of another repository");
+        #[cfg(unix)]
+        {
+            let project = tempfile::tempdir().unwrap();
+            write(project.path(), "lib/auth.rs", TEXT);
+            assert!(!may_be_renamed(&project.path().join("lib/auth.rs"), Moment::latest()), "it was there before");
+        }
     }
 
     #[test]
@@ -209,14 +271,15 @@ mod tests {
             hash: Some(hash_bytes(TEXT.as_bytes())),
             symbol: None,
         };
+        assert_eq!(files.new_path(&anchor, long_ago()), RenameResult::Unknown);
         for _ in 0..1_000 {
-            if files.new_path(&anchor).is_some() {
+            if files.new_path(&anchor, long_ago()) != RenameResult::Unknown {
                 break;
             }
             thread::sleep(Duration::from_millis(10));
         }
-        assert_eq!(files.new_path(&anchor).as_deref(), Some("src/token.rs"));
+        assert_eq!(files.new_path(&anchor, long_ago()), RenameResult::Now("src/token.rs".to_owned()));
         fs::rename(project.path().join("src/token.rs"), project.path().join("src/key.rs")).unwrap();
-        assert_eq!(files.new_path(&anchor), None, "it was moved again");
+        assert_eq!(files.new_path(&anchor, long_ago()), RenameResult::Gone, "it was moved again");
     }
 }

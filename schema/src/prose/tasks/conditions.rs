@@ -23,18 +23,29 @@ const MOST: f32 = 0.66;
 
 /// Returns what a task waits for, from its metadata or its text, as in `Release 1.2 (blocked by: review of Kim)`.
 pub fn awaited(content: &str, metadata: &Map<String, Value>) -> Option<String> {
-    let of_metadata = metadata.get(BLOCKED_BY).and_then(Value::as_str).map(str::trim);
-    if let Some(text) = of_metadata.filter(|text| !text.is_empty()) {
-        return Some(text.to_owned());
+    match metadata.get(BLOCKED_BY).and_then(Value::as_str).map(str::trim) {
+        // Whatever the text says, it waits for nothing any more.
+        Some("") => None,
+        Some(text) => Some(text.to_owned()),
+        None => find(content).map(|part| content[part.text].to_owned()),
     }
-    find(content).map(|part| content[part.text].to_owned())
 }
 
 /// Returns a task without the part of its text that says what it waits for.
-pub fn without_awaited(content: &str) -> String {
+pub(super) fn without_awaited(content: &str) -> String {
     let Some(part) = find(content) else { return content.to_owned() };
     let (before, after) = (content[..part.whole.start].trim_end(), content[part.whole.end..].trim_start());
     [before, after].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The same, or `None` if the part cannot be removed without a doubt about where it ends: only at the end of one line, in brackets.
+pub fn with_awaited_removed(content: &str) -> Option<String> {
+    let part = find(content)?;
+    let rest = &content[part.whole.clone()];
+    let is_simple = rest.starts_with('(') && rest.ends_with(')') && rest.matches(['(', ')']).count() == 2;
+    let is_end = content[part.whole.end..].trim_end_matches(['.', ' ']).is_empty() && !content.contains('\n');
+    let left = content[..part.whole.start].trim_end();
+    (is_simple && is_end && !left.is_empty()).then(|| left.to_owned())
 }
 
 /// The part of a task that says what it waits for.
@@ -156,7 +167,8 @@ mod tests {
     #[case::dash("Cut over DNS — blocked by legal.", "{}", Some("legal"))]
     #[case::korean("인증서 교체 (대기: 보안팀 승인)", "{}", Some("보안팀 승인"))]
     #[case::open("Find out what is blocked by the firewall", "{}", None)]
-    #[case::empty("Release (blocked by: )", r#"{"blocked_by": " "}"#, None)]
+    #[case::empty("Release (blocked by: )", "{}", None)]
+    #[case::no_more("Release (blocked by: Kim)", r#"{"blocked_by": ""}"#, None)]
     fn blockers_of_tasks_are_extracted(#[case] content: &str, #[case] metadata: &str, #[case] expected: Option<&str>) {
         let metadata: Map<String, Value> = serde_json::from_str(metadata).unwrap();
         assert_eq!(awaited(content, &metadata).as_deref(), expected);
@@ -172,6 +184,17 @@ mod tests {
     #[case::none("Cut over DNS", "Cut over DNS")]
     fn blocker_is_removed(#[case] content: &str, #[case] expected: &str) {
         assert_eq!(without_awaited(content), expected);
+    }
+
+    #[rstest]
+    #[case::end("Release 1.2 (blocked by: review of Kim).", Some("Release 1.2"))]
+    #[case::nested("Cut over (waiting for the certificate (wildcard)) and tell Kim", None)]
+    #[case::middle("Cut over (waiting for the certificate) on Monday", None)]
+    #[case::dash("Cut over — blocked by the certificate! Keep the record", None)]
+    #[case::lines("Cut over (waiting for Kim)\n- step", None)]
+    #[case::nothing_else("(waiting for Kim)", None)]
+    fn only_a_bracket_at_the_end_is_removed_from_a_text(#[case] content: &str, #[case] expected: Option<&str>) {
+        assert_eq!(with_awaited_removed(content).as_deref(), expected);
     }
 
     #[rstest]

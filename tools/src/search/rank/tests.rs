@@ -24,7 +24,7 @@ fn context(now: &Moment) -> RankContext<'_> {
         now,
         scoring: Scoring::Full,
         asks_past: false,
-        asks_only_when: false,
+        only_times: None,
         asks_decision: false,
         weights: &[],
     }
