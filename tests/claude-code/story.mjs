@@ -239,7 +239,7 @@ export function story({ january, project }) {
                 ["user_prompt", "May the probe call the server?"],
                 ["assistant_response", PROBE],
                 ["decision", PROBE],
-                ["session_summary", `May the probe call the server?\nOutcome: ${PROBE}`],
+                ["session_summary", `May the probe call the server?\nOutcome: ${PROBE}\nAbout: probe`],
             ],
         },
     ];
@@ -259,7 +259,7 @@ export function story({ january, project }) {
                 ["user_prompt", "Shorten the probe"],
                 ["tool_usage", "Files modified: health.sh\n- test -s out.log\n+ [ -s out.log ]"],
                 ["assistant_response", "The probe is one line shorter."],
-                ["session_summary", "Shorten the probe\nOutcome: The probe is one line shorter.\nChanged: health.sh"],
+                ["session_summary", "Shorten the probe\nOutcome: The probe is one line shorter.\nChanged: health.sh\nAbout: probe"],
             ],
         },
     ];

@@ -335,14 +335,14 @@ pub(super) fn looks_like_key(name: &str) -> bool {
     ["api_key", "apikey", "api-key", "token", "secret"].iter().any(|part| name.contains(part))
 }
 
-/// Whether a name may be meant as a setting that restricts recording or reading: in other capitals or with other marks, without its last
-/// letter, as a variable, or inside a table.
+/// Whether a name may be meant as a setting that restricts recording or reading: in other capitals or with other marks, without its plural,
+/// as a variable, or inside a table.
 fn looks_like_guard(name: &str, value: &Value<'_>) -> bool {
     let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_ascii_lowercase();
     let given = letters(name);
     let is_meant = |known: &str| {
         let known = letters(known);
-        given == known || known.strip_prefix(given.as_str()).is_some_and(|rest| rest.len() == 1)
+        given == known || known.strip_prefix(given.as_str()).is_some_and(|rest| rest == "s")
     };
     let is_guard = KEYS.iter().any(|key| key.is_guard && (is_meant(key.name) || key.variable.is_some_and(is_meant)));
     let in_table = value.as_table().into_iter().flatten();

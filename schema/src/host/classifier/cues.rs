@@ -29,8 +29,9 @@ static KOREAN: [WordList; 6] = WordList::phrases_each([
 
 /// Openings that state a conclusion whatever follows, in the order of `KINDS`.
 static OPENINGS: [WordList; 6] = WordList::phrases_each([
-    "we decided to |we decided on |we decided against |we've decided to |i've decided to |i decided to |we've agreed |\
-     we agreed on |we settled on |decision: |결정: ",
+    "we decided to |we decided on |we decided that |we decided against |we've decided to |we've decided that |\
+     we have decided |i've decided to |i've decided that |i decided to |i decided that |we've agreed |we agreed on |\
+     we agreed that |we settled on |decision: |결정: ",
     "lesson learned: |lesson: |learned: |til: |worth remembering: |i learned that |we learned that |\
      i discovered that |we discovered that |배운 점: |교훈: ",
     "root cause: |the root cause was |원인: ",
