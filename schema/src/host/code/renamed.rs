@@ -37,7 +37,7 @@ pub enum ListingPlace {
     Background,
 }
 
-/// What became of a missing file.
+/// The result of looking for a missing file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RenameResult {
     Now(String),
