@@ -33,9 +33,12 @@ mod vector_leg;
 use std::sync::Arc;
 use std::thread;
 
+use schema::model::memory::MemoryId;
 use schema::model::moment::Moment;
+use schema::model::state_note::{REVIEW_UNTIL, REVIEW_WITH, StateChange, StateNote};
 use schema::store::Store;
 use schema::tool::{SearchInput, SearchOutput};
+use serde_json::Value;
 
 use crate::embed::{EmbeddingLocation, EmbeddingModel};
 use crate::error::ToolError;
@@ -115,17 +118,13 @@ pub fn search_while(
         let asks_decision = text_features::asks_for_decision(request.question());
         let asked_times = AskedTimes::parse(request.question(), now.date());
         let only_times = Some(&asked_times).filter(|times| times.are_all(request.question()));
-        let kept_pairs = &store.rows().kept_pairs()?;
-        let context = RankContext {
-            kept_pairs,
-            only_times,
-            now,
-            scoring: options.scoring,
-            asks_past,
-            asks_decision,
-            weights: &weights,
+        let is_kept = |older: &MemoryId, newer: &MemoryId| {
+            let notes = store.rows().notes_about(older).unwrap_or_default();
+            notes.iter().any(|note| keeps_both(note, newer))
         };
-        let mut ranked = rank::rank(phrasings::merge(lists), &context);
+        let context =
+            RankContext { only_times, now, scoring: options.scoring, asks_past, asks_decision, weights: &weights };
+        let mut ranked = rank::rank(phrasings::merge(lists), &context, &is_kept);
         let lead = answer::lead_of_first(&ranked);
         answers_first::put_answers_first(
             request.filter.echo.as_ref(),
@@ -262,6 +261,13 @@ impl<'s> PhrasingPass<'s> {
         let candidates = fusion::fuse_scores(store, index, gathered, &legs)?;
         Ok(PhrasingResult { candidates, weights: relevance.weights().to_vec(), nearness })
     }
+}
+
+/// Whether a review decided for good that a memory is kept beside a newer one.
+fn keeps_both(note: &StateNote, newer: &MemoryId) -> bool {
+    let StateChange::Reviewed(fields) = &note.change else { return false };
+    let with = fields.get(REVIEW_WITH).and_then(Value::as_str);
+    with == Some(newer.as_str()) && !fields.contains_key(REVIEW_UNTIL)
 }
 
 /// What one phrasing found.

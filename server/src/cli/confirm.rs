@@ -46,14 +46,21 @@ pub(super) fn ask(prompt: &str) -> anyhow::Result<String> {
     Ok(ask_text(prompt)?.to_lowercase())
 }
 
-/// The answer as it was typed, without space around it.
+/// The answer as it was typed, without space around it. The end of input is an empty answer.
 pub(super) fn ask_text(prompt: &str) -> anyhow::Result<String> {
+    Ok(ask_unless_ended(prompt)?.unwrap_or_default())
+}
+
+/// The same, or `None` at the end of input.
+pub(super) fn ask_unless_ended(prompt: &str) -> anyhow::Result<Option<String>> {
     write!(anstream::stderr(), "{prompt}").context("cannot ask")?;
     let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
+    if io::stdin().lock().read_line(&mut answer).context("cannot read the answer")? == 0 {
+        return Ok(None);
+    }
     // Keys such as arrows arrive as sequences of characters, which nobody means to type.
     let keys = anstream::adapter::strip_str(&answer).to_string();
-    Ok(keys.chars().filter(|c| !c.is_control()).collect::<String>().trim().to_owned())
+    Ok(Some(keys.chars().filter(|c| !c.is_control()).collect::<String>().trim().to_owned()))
 }
 
 pub(super) fn is_yes(answer: &str) -> bool {

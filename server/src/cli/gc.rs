@@ -16,7 +16,8 @@ pub(crate) struct GcArguments {
     /// Delete memories older than this, such as 36h, 180d, 26w, 6mo or 1y [default: the setting gc_older_than]
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
     older_than: Option<u32>,
-    /// Delete the oldest memories until the daily logs, with their part of the databases, are at most this large, such as 50MB [default: the setting gc_keep_bytes]
+    /// Delete the oldest memories until the daily logs, with their part of the databases, are at most this large, such as 50MB
+    /// [default: the setting gc_keep_bytes]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     keep_bytes: Option<u64>,
     /// Also delete these types, which are kept by default: decision, convention, preference

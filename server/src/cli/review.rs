@@ -17,7 +17,7 @@ use tools::engine::{
 };
 use tools::error::ToolError;
 
-use super::confirm::{ask, ask_text, is_yes};
+use super::confirm::{ask, ask_text, ask_unless_ended, is_yes};
 use super::output::{DIM, KIND, Printer, STRONG, short_id};
 use super::pager;
 use super::terminal_text::{clean_for_terminal, count_with_unit, display_width, wrap};
@@ -25,9 +25,6 @@ use crate::exit;
 
 /// Days after which a candidate that was put off returns.
 const LATER: i64 = 30;
-
-/// Answers that are not in the menu after which a review ends, so that it ends at the end of input.
-const MOST_ANSWERS: usize = 20;
 
 /// Columns of a line in a pipe.
 const PIPED_COLUMNS: usize = 120;
@@ -227,9 +224,8 @@ fn ask_one(kind: ReviewKind) -> anyhow::Result<Option<ReviewAnswer>> {
         choices.iter().map(|(letter, _, text, _)| format!("{STRONG}{letter}{STRONG:#} {text}")).collect();
     let columns = pager::terminal_columns().unwrap_or(PIPED_COLUMNS);
     let question = format!("{}\n> ", menu_lines(&menu, columns));
-    for _ in 0..MOST_ANSWERS {
-        let answer = ask(&question)?;
-        let letter = answer.chars().next();
+    while let Some(answer) = ask_unless_ended(&question)? {
+        let letter = answer.to_lowercase().chars().next();
         let found = choices.iter().find(|(latin, korean, ..)| letter == Some(*latin) || letter == Some(*korean));
         match found {
             Some((.., answer)) => return Ok(Some(*answer)),

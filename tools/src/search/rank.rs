@@ -4,7 +4,7 @@
 mod newer_first;
 mod reversals_first;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{Memory, MemoryId, MemoryType};
@@ -37,7 +37,13 @@ const PER_ORIGIN: usize = 5;
 const SAME: f32 = 0.9;
 
 /// Sorts candidates, best first, and keeps the best of duplicates.
-pub(super) fn rank(candidates: Vec<Candidate>, context: &RankContext<'_>) -> Vec<RankedCandidate> {
+///
+/// `is_kept` says whether a person keeps a memory although a newer one seems to replace it.
+pub(super) fn rank(
+    candidates: Vec<Candidate>,
+    context: &RankContext<'_>,
+    is_kept: &dyn Fn(&MemoryId, &MemoryId) -> bool,
+) -> Vec<RankedCandidate> {
     let mut ranked: Vec<RankedCandidate> = candidates
         .into_iter()
         .map(|candidate| {
@@ -48,7 +54,7 @@ pub(super) fn rank(candidates: Vec<Candidate>, context: &RankContext<'_>) -> Vec
         })
         .collect();
     order(&mut ranked, context.asks_past);
-    if mark_outdated(&mut ranked, context.kept_pairs) {
+    if mark_outdated(&mut ranked, is_kept) {
         order(&mut ranked, context.asks_past);
     }
     let mut ranked = drop_duplicates(ranked);
@@ -76,7 +82,7 @@ fn order(ranked: &mut [RankedCandidate], asks_past: bool) {
 }
 
 /// Marks statements as superseded that a newer one among the first plainly replaces, unless a person kept both, and returns whether there are any.
-fn mark_outdated(ranked: &mut [RankedCandidate], kept: &HashSet<(MemoryId, MemoryId)>) -> bool {
+fn mark_outdated(ranked: &mut [RankedCandidate], is_kept: &dyn Fn(&MemoryId, &MemoryId) -> bool) -> bool {
     let mut stated: Vec<(&mut MemoryRow, Statement)> = Vec::new();
     for ranked in ranked.iter_mut().take(COMPARED) {
         // Passages without a word of the question are here by chance; they would hide others only if there are vectors.
@@ -93,9 +99,10 @@ fn mark_outdated(ranked: &mut [RankedCandidate], kept: &HashSet<(MemoryId, Memor
     let mut is_any = false;
     for old in 0..stated.len() {
         let id = &stated[old].0.memory.id;
-        let newer = stated[old + 1..].iter().rev().find(|(row, newer)| {
-            newer.replaces(&stated[old].1, Strictness::Strict) && !kept.contains(&(id.clone(), row.memory.id.clone()))
-        });
+        let newer = stated[old + 1..]
+            .iter()
+            .rev()
+            .find(|(row, newer)| newer.replaces(&stated[old].1, Strictness::Strict) && !is_kept(id, &row.memory.id));
         if let Some(id) = newer.map(|(row, _)| row.memory.id.clone()) {
             stated[old].0.superseded_by = Some(id);
             is_any = true;

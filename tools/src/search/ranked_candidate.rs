@@ -1,8 +1,5 @@
 //! Candidates with their final score, and what their order depends on.
 
-use std::collections::HashSet;
-
-use schema::model::memory::MemoryId;
 use schema::model::moment::Moment;
 use schema::store::MemoryRow;
 
@@ -47,8 +44,6 @@ pub(super) struct RankContext<'a> {
     pub(super) asks_past: bool,
     /// The times that it asks for, if it asks for nothing else.
     pub(super) only_times: Option<&'a AskedTimes>,
-    /// Pairs of memories that a person keeps although the second seems to replace the first.
-    pub(super) kept_pairs: &'a HashSet<(MemoryId, MemoryId)>,
     /// Whether it asks what was decided.
     pub(super) asks_decision: bool,
     /// The weights of the words of each phrasing.

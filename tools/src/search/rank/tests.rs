@@ -1,6 +1,3 @@
-use std::collections::HashSet;
-use std::sync::LazyLock;
-
 use proptest::prelude::*;
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
@@ -16,18 +13,8 @@ fn now() -> Moment {
     Moment::parse_rfc3339("2026-01-28T10:00:00+09:00").unwrap()
 }
 
-static NONE_KEPT: LazyLock<HashSet<(MemoryId, MemoryId)>> = LazyLock::new(HashSet::new);
-
 fn context(now: &Moment) -> RankContext<'_> {
-    RankContext {
-        kept_pairs: &NONE_KEPT,
-        now,
-        scoring: Scoring::Full,
-        asks_past: false,
-        only_times: None,
-        asks_decision: false,
-        weights: &[],
-    }
+    RankContext { now, scoring: Scoring::Full, asks_past: false, only_times: None, asks_decision: false, weights: &[] }
 }
 
 fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevance: f32) -> Candidate {
@@ -72,7 +59,10 @@ fn superseded(mut candidate: Candidate) -> Candidate {
 }
 
 fn ranked_texts(candidates: Vec<Candidate>) -> Vec<String> {
-    rank(candidates, &context(&now())).into_iter().map(|ranked| ranked.candidate.passage.text().to_owned()).collect()
+    rank(candidates, &context(&now()), &|_, _| false)
+        .into_iter()
+        .map(|ranked| ranked.candidate.passage.text().to_owned())
+        .collect()
 }
 
 #[test]
@@ -84,6 +74,7 @@ fn a_statement_that_a_newer_one_changes_stands_behind_it() {
             memory(MemoryType::Decision, "c", "Cache the JWT keys in Redis", 5, 0.5),
         ],
         &context(&now()),
+        &|_, _| false,
     );
     let superseded = |ranked: &RankedCandidate| ranked.candidate.passage.superseded_by().is_some();
     let found: Vec<_> = ranked.iter().map(|ranked| (ranked.candidate.passage.text(), superseded(ranked))).collect();
@@ -185,7 +176,7 @@ fn one_session_does_not_crowd_out_the_others() {
 proptest! {
     #[test]
     fn no_preference_ever_lowers_a_score(kind in 0usize..11, days in 0i64..4_000, relevance in 0.01f32..1.0) {
-        for ranked in rank(vec![memory(MemoryType::ALL[kind], "s", "one thing", days, relevance)], &context(&now())) {
+        for ranked in rank(vec![memory(MemoryType::ALL[kind], "s", "one thing", days, relevance)], &context(&now()), &|_, _| false) {
             prop_assert!(ranked.score >= ranked.candidate.relevance);
         }
     }
