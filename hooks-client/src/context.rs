@@ -76,7 +76,10 @@ impl EventDelivery<'_> {
             personal: &personal,
             size: settings.brief_size,
         };
+        // One snapshot is one lock for all reads.
+        let snapshot = store.snapshot()?;
         let made = brief(store.rows(), store.layout(), &request)?;
+        drop(snapshot);
         Ok(made.and_then(|Brief { text, ids }| {
             if source == SessionSource::Compact {
                 self.note_given(given::note_compaction(self.layout, &session_id));

@@ -5,7 +5,7 @@ mod backfill;
 mod browse;
 mod completions;
 mod config;
-mod config_set;
+pub(crate) mod config_set;
 mod confirm;
 mod curate;
 mod demo;

@@ -15,7 +15,7 @@ use tools::error::ToolError;
 use crate::change_feed::ChangeFeed;
 use crate::readers::{LiveThreads, ReaderPool};
 use crate::request::{
-    ProgressSender, QueueState, ReadAvailability, ReadRequest, Readiness, ReplySender, Signal, Work, WriteRequest,
+    EngineRequest, ProgressSender, QueueState, ReadAvailability, Readiness, ReplySender, Signal, Work, WriteRequest,
 };
 use crate::worker::{self, WorkerSetup};
 
@@ -103,14 +103,30 @@ impl Dispatcher {
         steps: Option<ProgressSender>,
         work: impl FnOnce(&mut Engine, &dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        let (read, result) = ReadRequest::new(work);
+        let (read, result) = EngineRequest::new(work);
         self.open_store();
         let is_sent = match self.wait_until_readable(need, steps.as_ref()).await {
             Some(shared) => self.readers.send(read, shared).await,
-            None => self.worker.send(Work::Read(read)).await.is_ok(),
+            None => self.worker.send(Work::Run(read)).await.is_ok(),
         };
         drop(steps);
         receive_result(is_sent, result).await
+    }
+
+    /// Runs a change on the worker, also if the caller stops waiting.
+    pub(crate) async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Engine) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let dispatcher = self.clone();
+        // A task of its own waits for the result, because the worker skips what nobody waits for.
+        let change = tokio::spawn(async move {
+            let (change, result) = EngineRequest::new(|engine, _| work(engine));
+            dispatcher.open_store();
+            let is_sent = dispatcher.worker.send(Work::Run(change)).await.is_ok();
+            receive_result(is_sent, result).await
+        });
+        change.await.unwrap_or_else(|_| Err(ToolError::Unavailable("the server is shutting down".to_owned())))
     }
 
     pub(crate) async fn write<T>(&self, request: impl FnOnce(ReplySender<T>) -> WriteRequest) -> Result<T, ToolError> {

@@ -1,7 +1,7 @@
 //! Streamable HTTP, off by default: the same server as on standard input, for clients with the token.
 
 mod body_check;
-mod connection;
+pub(crate) mod connection;
 mod session_limit;
 mod token;
 

@@ -2,6 +2,7 @@
 
 mod change_feed;
 mod cli;
+mod diff;
 mod dispatcher;
 mod doctor;
 mod exit;
@@ -10,6 +11,7 @@ mod log;
 mod mcp;
 mod message;
 mod network;
+mod page;
 mod queue;
 mod readers;
 mod request;

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tools::engine::{Engine, SharedEngine};
 use tools::error::ToolError;
 
-use crate::request::{EngineOwner, ReadRequest, Readiness, Work, catch_panic};
+use crate::request::{EngineOwner, EngineRequest, Readiness, Work, catch_panic};
 
 /// Maximum number of threads. A thread starts when all others are busy.
 const THREADS: usize = 4;
@@ -28,7 +28,7 @@ pub(crate) struct ReaderPool {
 
 /// A read, and the engine whose readiness it waited for.
 struct PooledRead {
-    read: ReadRequest,
+    read: EngineRequest,
     shared: Arc<SharedEngine>,
 }
 
@@ -72,7 +72,7 @@ impl ReaderPool {
     }
 
     /// Sends a read, waiting for room. Returns false if no reader can run it.
-    pub(crate) async fn send(&self, read: ReadRequest, shared: Arc<SharedEngine>) -> bool {
+    pub(crate) async fn send(&self, read: EngineRequest, shared: Arc<SharedEngine>) -> bool {
         // Reserves room first. If the caller stops waiting, nothing was sent.
         let Ok(room) = self.reads.reserve().await else { return false };
         let load = self.shared.load.fetch_add(1, Ordering::SeqCst) + 1;
@@ -136,7 +136,7 @@ impl ReaderThread {
                 read.run(self);
             } else if let Some(worker) = self.readers.worker.upgrade() {
                 // The caller waits for the result and keeps the worker alive.
-                let _ = worker.blocking_send(Work::Read(read));
+                let _ = worker.blocking_send(Work::Run(read));
             }
             self.readers.load.fetch_sub(1, Ordering::SeqCst);
             if started.elapsed() > SLOW_READ {
@@ -188,13 +188,13 @@ mod tests {
         let (_telling, readiness) = watch::channel(Readiness { reading, ..Readiness::default() });
         let (_ending, ending) = watch::channel(false);
         let readers = ReaderPool::new(worker.downgrade(), readiness, ending);
-        let (read, result) = ReadRequest::new(|_, _| Ok(()));
+        let (read, result) = EngineRequest::new(|_, _| Ok(()));
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
             assert!(readers.send(read, Arc::clone(shared)).await);
             tokio::select! {
                 outcome = result => outcome.is_ok(),
-                work = inbox.recv() => !matches!(work, Some(Work::Read(_))),
+                work = inbox.recv() => !matches!(work, Some(Work::Run(_))),
             }
         })
     }

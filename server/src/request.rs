@@ -17,15 +17,16 @@ pub(crate) type ReplySender<T> = oneshot::Sender<Result<T, ToolError>>;
 pub(crate) type ProgressSender = watch::Sender<Option<IndexProgress>>;
 
 pub(crate) enum Work {
-    Read(ReadRequest),
+    /// A read that no reader can run, or a change of memories by a person.
+    Run(EngineRequest),
     Write(WriteRequest),
     Signal(Signal),
 }
 
-/// A read request. A reader runs it, or the worker if there is no reader.
-pub(crate) struct ReadRequest(Box<RunRead>);
+/// A function to run with an engine: a read for a reader, or for the worker if there is no reader; or a change for the worker.
+pub(crate) struct EngineRequest(Box<RunWithEngine>);
 
-type RunRead = dyn FnOnce(&mut dyn EngineOwner) + Send;
+type RunWithEngine = dyn FnOnce(&mut dyn EngineOwner) + Send;
 
 /// A write request. Only the worker runs it.
 pub(crate) enum WriteRequest {
@@ -74,8 +75,8 @@ pub(crate) trait EngineOwner {
     fn close(&mut self);
 }
 
-impl ReadRequest {
-    /// A read and the receiver of its result. If the receiver is gone, the read is skipped, or `work` should stop early: its second
+impl EngineRequest {
+    /// A request and the receiver of its result. If the receiver is gone, the request is skipped, or `work` should stop early: its second
     /// argument returns false.
     pub(crate) fn new<T: Send + 'static>(
         work: impl FnOnce(&mut Engine, &dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,

@@ -1,6 +1,6 @@
 //! `serve`: MCP over standard input and output until the host closes it, or over HTTP until a signal.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,7 @@ use crate::exit;
 use crate::http::{self, HttpAccess};
 use crate::log;
 use crate::mcp::{self, McpServer};
+use crate::page::{self, PageSettings};
 use crate::queue;
 use crate::stdio::{StdinReader, StdioTransport};
 
@@ -37,6 +38,8 @@ const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 pub(crate) enum Transport {
     Stdio,
     Http(HttpAccess),
+    /// A page in the browser, without MCP.
+    Page(PageSettings),
 }
 
 /// Serves the project's memory until standard input ends or a signal comes.
@@ -61,14 +64,16 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
         let (stop, stopped) = watch::channel(false);
         let queue = tokio::spawn(queue::serve_queue(layout, dispatcher.clone(), changes.clone(), state, stopped));
         let signalled = CancellationToken::new();
-        let host = HostServer { dispatcher, changes, end: end.clone() };
+        let host = HostServer { project: project.to_owned(), dispatcher, changes, end: end.clone() };
         let mut talk = pin!(host.serve(transport, signalled.clone()));
         let (deadline, talked) = tokio::select! {
             // First, so that the signal handler is installed before the first request.
             biased;
-            () = wait_for_signal() => {
-                let deadline = Instant::now() + FINISH_AFTER_SIGNAL;
-                end.send_replace(true);
+            () = wait_for_signal(transport) => {
+                let is_page = matches!(transport, Transport::Page(_));
+                let deadline = Instant::now() + if is_page { FINISH } else { FINISH_AFTER_SIGNAL };
+                // The page still deletes what can no longer be undone.
+                end.send_replace(!is_page);
                 signalled.cancel();
                 // Finishes open requests, as far as there is time.
                 (deadline, timeout_at(deadline.into(), talk).await.unwrap_or(Ok(())))
@@ -93,6 +98,7 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
 
 /// Everything that a transport needs.
 struct HostServer {
+    project: PathBuf,
     dispatcher: Dispatcher,
     changes: ChangeFeed,
     end: watch::Sender<bool>,
@@ -103,6 +109,10 @@ impl HostServer {
         match transport {
             Transport::Stdio => self.serve_stdio(signalled).await,
             Transport::Http(access) => self.serve_http(access, signalled).await?,
+            Transport::Page(settings) => {
+                let announce = |address: &str| exit::print_status(&format!("Open {address}"));
+                page::serve(self.project, settings, self.dispatcher, signalled, announce).await?;
+            }
         }
         Ok(())
     }
@@ -130,20 +140,31 @@ impl HostServer {
 }
 
 /// Waits for a signal to stop.
-async fn wait_for_signal() {
+async fn wait_for_signal(transport: &Transport) {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
+        // A closed terminal ends the page. For other transports the default stays, because `nohup` ignores the signal.
+        let hangup = matches!(transport, Transport::Page(_)).then(|| signal(SignalKind::hangup()).ok()).flatten();
         if let (Ok(mut terminate), Ok(mut interrupt)) =
             (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
         {
+            let hung_up = async {
+                match hangup {
+                    Some(mut hangup) => drop(hangup.recv().await),
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
+                () = hung_up => {}
             }
             return;
         }
     }
+    #[cfg(not(unix))]
+    let _ = transport;
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

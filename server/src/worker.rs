@@ -98,7 +98,7 @@ impl WorkerState {
             let is_save = matches!(work, Work::Write(WriteRequest::Save(_)));
             (may_embed, may_merge) = (may_embed || !is_save, may_merge || !is_save);
             match work {
-                Work::Read(read) => read.run(self),
+                Work::Run(read) => read.run(self),
                 Work::Write(WriteRequest::Save(save)) => next = self.save_together(save, &mut inbox),
                 Work::Write(WriteRequest::Reindex { input, steps, reply }) => self.reindex(&input, steps, reply),
                 Work::Signal(Signal::FilesChanged) => self.must_refresh = true,

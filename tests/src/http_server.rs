@@ -58,34 +58,17 @@ impl HttpServer {
     /// Sends a request with these additional headers.
     #[track_caller]
     pub fn post(&self, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
-        let mut stream = self.send(headers, body);
-        let mut bytes = Vec::new();
-        let _ = stream.read_to_end(&mut bytes);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status line");
-        HttpAnswer { status, head: head.to_lowercase(), body: body.to_owned() }
+        HttpAnswer::read_from(self.send(headers, body))
     }
 
     /// Sends a request and returns its connection.
     #[track_caller]
     pub fn send(&self, headers: &[(&str, &str)], body: &[u8]) -> TcpStream {
-        let mut stream = TcpStream::connect(&self.authority).expect("the server listens");
-        stream.set_read_timeout(Some(ANSWER_DEADLINE)).expect("a socket takes a deadline");
-        let mut request = String::from("POST /mcp HTTP/1.1\r\nConnection: close\r\n");
-        let common = [
-            ("Content-Type", "application/json"),
-            ("Accept", "application/json, text/event-stream"),
-            ("Host", &self.authority),
-        ];
+        let common = [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
         let is_given = |name: &str| headers.iter().any(|(given, _)| *given == name);
-        for (name, value) in headers.iter().chain(common.iter().filter(|(name, _)| !is_given(name))) {
-            request.push_str(&format!("{name}: {value}\r\n"));
-        }
-        request.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
-        // A server that rejects a request early may close the connection before the end of a long body.
-        let _ = stream.write_all(request.as_bytes()).and_then(|()| stream.write_all(body));
-        stream
+        let all: Vec<(&str, &str)> =
+            headers.iter().copied().chain(common.into_iter().filter(|(name, _)| !is_given(name))).collect();
+        send_request(&self.authority, "POST", "/mcp", &all, body)
     }
 
     /// Sends a request of the 2026-07-28 protocol.
@@ -128,7 +111,36 @@ impl Drop for HttpServer {
     }
 }
 
+/// Sends a request to a server and returns the connection.
+#[track_caller]
+pub fn send_request(authority: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(authority).expect("the server listens");
+    stream.set_read_timeout(Some(ANSWER_DEADLINE)).expect("a socket takes a deadline");
+    let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+    if !headers.iter().any(|(name, _)| *name == "Host") {
+        request.push_str(&format!("Host: {authority}\r\n"));
+    }
+    for (name, value) in headers {
+        request.push_str(&format!("{name}: {value}\r\n"));
+    }
+    request.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+    // A server that rejects a request early may close the connection before the end of a long body.
+    let _ = stream.write_all(request.as_bytes()).and_then(|()| stream.write_all(body));
+    stream
+}
+
 impl HttpAnswer {
+    /// Reads the whole response.
+    #[track_caller]
+    pub fn read_from(mut stream: TcpStream) -> Self {
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status line");
+        Self { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
     /// Returns the message in a plain response or in an event stream.
     #[track_caller]
     pub fn message(&self) -> Value {

@@ -29,7 +29,7 @@ pub use crate::canaries::{
 };
 pub use crate::file_system::MissingFeature;
 pub use crate::fixtures::{fixtures_dir, recorded_event};
-pub use crate::http_server::{HttpAnswer, HttpServer};
+pub use crate::http_server::{HttpAnswer, HttpServer, send_request};
 pub use crate::mcp_client::{Era, McpClient, RequestId, ServerExit};
 pub use crate::mcp_wire::{RpcError, ToolResult};
 #[cfg(unix)]

@@ -39,6 +39,7 @@ use std::sync::Arc;
 
 use schema::files::database::LockTimeout;
 use schema::files::layout::{Layout, STORE_DIR};
+use schema::host::brief::SessionSource;
 use schema::host::code::anchored::checkout_root;
 use schema::host::code::changes::ChangeDetector;
 use schema::host::code::renamed::{ListingPlace, RenamedFiles};
@@ -360,9 +361,24 @@ impl Engine {
         self.with_repair(|engine| get::get(&mut engine.store, &engine.index, &mut engine.change_detector, input))
     }
 
+    /// A memory or a passage with its whole text, without counting it as opened.
+    pub fn peek_details(&mut self, id: &str) -> Result<GetOutput, ToolError> {
+        self.with_repair(|engine| get::peek_by_id(&mut engine.store, &engine.index, &mut engine.change_detector, id))
+    }
+
     /// Returns the brief of a session that would start now.
     pub fn brief(&mut self) -> Result<Option<String>, ToolError> {
-        self.with_repair(|engine| load::next_brief(&engine.store, &engine.checkout))
+        self.brief_for(SessionSource::Startup, "", None)
+    }
+
+    /// Returns the brief that a session would get now, of at most `size` characters if it is given.
+    pub fn brief_for(
+        &mut self,
+        source: SessionSource,
+        session_id: &str,
+        size: Option<usize>,
+    ) -> Result<Option<String>, ToolError> {
+        self.with_repair(|engine| load::brief_for(&engine.store, &engine.checkout, source, session_id, size))
     }
 
     pub fn load(&mut self, input: &LoadInput) -> Result<LoadOutput, ToolError> {

@@ -47,7 +47,7 @@ impl SessionSource {
         }
     }
 
-    fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Startup => "startup",
             Self::Resume => "resume",
@@ -86,7 +86,7 @@ pub struct Brief {
 pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rusqlite::Result<Option<Brief>> {
     let BriefRequest { project, checkout, session_id, source, problems, personal, size } = *request;
     let shown_session = (source == SessionSource::Compact).then_some(session_id);
-    let mut knowledge = Knowledge::read(rows, shown_session)?;
+    let mut knowledge = Knowledge::read(rows, shown_session, size)?;
     knowledge.compare_with_code(rows, checkout)?;
     let problems =
         Part::new("", 1_000, problems.iter().map(|text| format!("Problem of this memory: {}", summary_line(text))));

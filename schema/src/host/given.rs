@@ -44,13 +44,38 @@ pub enum Given {
 }
 
 impl Given {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Brief => "brief",
             Self::Recall => "recall",
             Self::Search => "search",
         }
     }
+
+    fn of_name(name: &str) -> Option<Self> {
+        [Self::Brief, Self::Recall, Self::Search].into_iter().find(|given| given.name() == name)
+    }
+}
+
+/// A memory that a session was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenMemory {
+    pub how: Given,
+    pub at: Moment,
+    pub id: String,
+}
+
+/// Returns what a session was given, in order, or nothing if its record cannot be read.
+pub fn memories(layout: &Layout, session_id: &str) -> Vec<GivenMemory> {
+    let mut text = String::new();
+    let file = store_file::open(&layout.session_file(session_id, GIVEN));
+    let _ = file.and_then(|file| file.take(LONGEST).read_to_string(&mut text));
+    let parsed = |line: &str| {
+        let mut words = line.splitn(3, ' ');
+        let how = Given::of_name(words.next()?)?;
+        Some(GivenMemory { how, at: Moment::parse_rfc3339(words.next()?)?, id: words.next()?.to_owned() })
+    };
+    text.lines().filter_map(parsed).collect()
 }
 
 /// Records that a session was given these memories.

@@ -4,13 +4,15 @@ use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use foldhash::fast::FixedState;
+
 /// Words or phrases in the order in which they are listed. Use it in a `static`, so that the text is split only once.
 #[derive(Debug)]
 pub struct WordList {
     text: &'static str,
     separator: char,
     list: OnceLock<Vec<&'static str>>,
-    set: OnceLock<HashSet<&'static str>>,
+    set: OnceLock<HashSet<&'static str, FixedState>>,
 }
 
 impl WordList {

@@ -152,11 +152,14 @@ impl Statement {
             [new, before] => !is_old(new) && is_old(before) && self.mentions_past,
             _ => false,
         };
+        if !is_other {
+            return false;
+        }
         let common = shared(&self.terms, &older.terms);
         let is_same_subject = common == self.terms.len().min(older.terms.len());
         // Numbers without a unit are versions, ports and counts, so they need more terms in common.
         let least = if old.1.is_empty() || !self.changes && of_unit.len() == 1 { 2 } else { 1 };
-        is_other && common >= least && (is_same_subject || of_unit.len() == 2)
+        common >= least && (is_same_subject || of_unit.len() == 2)
     }
 
     /// Whether it returns to something that the older statement gave up.
@@ -169,16 +172,18 @@ impl Statement {
         if self.choices.is_empty() || older.choices.is_empty() || shared(&self.choices, &older.choices) > 0 {
             return false;
         }
-        let subject = |statement: &Self| -> Vec<String> {
-            let given_up = |term: &&String| !statement.given_up.iter().any(|other| other.terms.contains(term));
-            let of_subject = |term: &&String| !self.choices.contains(term) && !older.choices.contains(term);
-            statement.terms.iter().filter(of_subject).filter(given_up).cloned().collect()
-        };
-        let (new, old) = (subject(self), subject(older));
+        let (new, old) = (self.subject_beside(older), older.subject_beside(self));
         let common = shared(&new, &old);
         let is_same_subject =
             common > 0 && common == new.len().min(old.len()) && common * 2 >= new.len().max(old.len());
         is_same_subject && (self.changes || self.defines && older.defines)
+    }
+
+    /// Returns the terms that neither statement chooses and that this one does not give up.
+    fn subject_beside(&self, other: &Self) -> Vec<&String> {
+        let is_chosen = |term: &String| self.choices.contains(term) || other.choices.contains(term);
+        let is_given_up = |term: &String| self.given_up.iter().any(|given_up| given_up.terms.contains(term));
+        self.terms.iter().filter(|term| !is_chosen(term) && !is_given_up(term)).collect()
     }
 }
 
@@ -187,8 +192,14 @@ fn only<T>(items: &[T]) -> Option<&T> {
 }
 
 /// Counts the items that two sorted lists share.
-fn shared(a: &[String], b: &[String]) -> usize {
-    a.iter().filter(|item| b.binary_search(item).is_ok()).count()
+fn shared<T: Ord>(a: &[T], b: &[T]) -> usize {
+    let mut others = b.iter().peekable();
+    a.iter()
+        .filter(|item| {
+            while others.next_if(|other| other < item).is_some() {}
+            others.peek() == Some(item)
+        })
+        .count()
 }
 
 #[cfg(test)]

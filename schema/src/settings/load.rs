@@ -28,7 +28,7 @@ pub(super) const NO_HISTORY: &str = "CLAUDE_CODE_SKIP_PROMPT_HISTORY";
 const FILE_LIMIT: u64 = 64 * 1024;
 
 /// The allowed sizes of a brief, in characters. A shorter one says nothing, and of a longer one the host shows only the beginning.
-const BRIEF_SIZES: std::ops::RangeInclusive<usize> = 200..=9_000;
+pub const BRIEF_SIZES: std::ops::RangeInclusive<usize> = 200..=9_000;
 
 /// The allowed dimensions of vectors. Fewer dimensions distinguish too little, and no model has more.
 const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=8_192;
@@ -282,12 +282,8 @@ impl Settings {
             }
             "conclusions" => self.conclusions = parse_switch(value)?,
             "brief" => {
-                self.brief = match parse_word(value)? {
-                    "on" => BriefMode::Always,
-                    "compact-only" => BriefMode::AfterCompaction,
-                    "off" => BriefMode::Never,
-                    _ => return None,
-                }
+                let word = parse_word(value)?;
+                self.brief = BriefMode::ALL.into_iter().find(|mode| mode.name() == word)?;
             }
             "brief_size" => self.brief_size = parse_number(value, BRIEF_SIZES)?,
             // A project adds to the user's lists and removes nothing.

@@ -66,6 +66,19 @@ pub enum BriefMode {
     Never,
 }
 
+impl BriefMode {
+    pub const ALL: [Self; 3] = [Self::Always, Self::AfterCompaction, Self::Never];
+
+    /// The word in a settings file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Always => "on",
+            Self::AfterCompaction => "compact-only",
+            Self::Never => "off",
+        }
+    }
+}
+
 /// The details that are recorded about edits, in increasing order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edits {

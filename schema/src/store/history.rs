@@ -85,6 +85,13 @@ impl Rows<'_> {
         counted.collect()
     }
 
+    /// Counts the memories of each file. An index answers this without reading the rows.
+    pub fn count_by_path(&self) -> rusqlite::Result<Vec<(String, u64)>> {
+        let mut statement = self.0.prepare_cached("SELECT path, count(*) FROM memories GROUP BY path")?;
+        let counted = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
+        counted.collect()
+    }
+
     /// Counts the memories since a moment, RFC 3339 in UTC.
     pub fn count_since(&self, since: &str) -> rusqlite::Result<u64> {
         let sql = "SELECT count(*) FROM memories WHERE created_at >= ?1";

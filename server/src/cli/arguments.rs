@@ -57,6 +57,11 @@ pub(crate) struct CliArguments {
 }
 
 impl CliCommand {
+    /// Whether the command can print JSON.
+    pub(crate) fn has_json(&self) -> bool {
+        !matches!(self, Self::Demo | Self::Browse(_) | Self::View(_) | Self::Completions { .. } | Self::Man { .. })
+    }
+
     /// Commands that delete memories must also work on a full disk.
     pub(crate) fn is_deleting(&self) -> bool {
         match self {
@@ -88,6 +93,9 @@ pub(crate) enum CliCommand {
     Search(SearchArguments),
     /// Browse memories in full screen: search as you type, read, edit, delete, promote
     Browse(BrowseArguments),
+    /// Open a page in the browser to look at memories and to tend them
+    #[command(after_help = "The page is reachable from this machine only, and ends 15 minutes after it was closed.")]
+    View(ViewArguments),
     /// List the newest memories, by day
     #[command(visible_alias = "ls", after_help = "Example: jikime-memory list --type decision --since 7d")]
     List(ListArguments),
@@ -214,6 +222,16 @@ pub(crate) struct ServeArguments {
     /// Accept this host name in requests; may be repeated
     #[arg(long, requires = "http", value_name = "HOST")]
     pub(crate) allow_host: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ViewArguments {
+    /// The port on 127.0.0.1 [default: a free one]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+    /// Only print the address
+    #[arg(long)]
+    pub(crate) no_open: bool,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -79,9 +79,7 @@ fn change(
         let unset = ChangedSetting { name, path: &path, value: None, overridden_by: None };
         return printer.print_sentence(&unset, &format!("{name} is not set in {place}."));
     }
-    edit_file(&path, within, |text| {
-        changed_text(text, name, literal).map_err(|why| ToolError::Invalid(format!("{place}: {why}; fix it first")))
-    })?;
+    write_setting(&path, within, name, literal)?;
     let overridden_by = literal.and_then(|_| overriding_source(&layout, name, &path));
     let mut text = match literal {
         Some(literal) => format!("Set {name} = {literal} in {place}."),
@@ -91,6 +89,22 @@ fn change(
         text.push_str(&format!(" It has no effect here: {source} decides."));
     }
     printer.print_sentence(&ChangedSetting { name, path: &path, value: literal, overridden_by }, &text)
+}
+
+/// Writes a setting to the project's file. Returns the source that decides instead of it, if there is one.
+pub(crate) fn write_project_setting(project: &Path, name: &str, literal: &str) -> Result<Option<String>, ToolError> {
+    let layout = Layout::new(project);
+    let path = layout.settings_file();
+    write_setting(&path, Some(project), name, Some(literal))?;
+    Ok(overriding_source(&layout, name, &path))
+}
+
+/// Changes or removes a setting in a file.
+fn write_setting(path: &Path, within: Option<&Path>, name: &str, literal: Option<&str>) -> Result<(), ToolError> {
+    let place = clean_for_terminal(&path.to_string_lossy());
+    edit_file(path, within, |text| {
+        changed_text(text, name, literal).map_err(|why| ToolError::Invalid(format!("{place}: {why}; fix it first")))
+    })
 }
 
 fn user_path() -> Result<PathBuf, ToolError> {

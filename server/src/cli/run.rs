@@ -12,7 +12,7 @@ use schema::tool::{LoadInput, ReindexInput};
 use tools::engine::{Engine, IndexProgress};
 use tools::error::ToolError;
 
-use super::arguments::{CliArguments, CliCommand, McpCommand, ServeArguments, load_source};
+use super::arguments::{CliArguments, CliCommand, McpCommand, ServeArguments, ViewArguments, load_source};
 use super::backfill::{BackfillArguments, run_backfill};
 use super::doctor::{DoctorArguments, run_doctor};
 use super::edit::run_edit;
@@ -37,6 +37,7 @@ use super::{browse, completions, config, curate, demo, gc, migrate, sessions, st
 use crate::exit;
 use crate::http::{BearerToken, HttpAccess};
 use crate::network::ReqwestNetwork;
+use crate::page::PageSettings;
 use crate::serve::{Transport, serve};
 
 /// Exit status 1 tells scripts that there are problems.
@@ -55,6 +56,9 @@ fn run_doctor_command(common: CommonArguments, arguments: &DoctorArguments) -> a
 /// Runs one command.
 pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
     let CliArguments { common, command } = arguments;
+    if common.json && !command.has_json() {
+        return Err(ToolError::Invalid("this command cannot print JSON; remove --json".to_owned()).into());
+    }
     let printer = Printer::new(common.json).with_pager(!common.no_pager);
     let deletes = command.is_deleting();
     let done = match command {
@@ -68,11 +72,6 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         CliCommand::Uninstall(arguments) => {
             run_uninstall(&resolve_project_dirs(common, arguments.is_for_user())?, &printer, &arguments)
         }
-        CliCommand::Demo | CliCommand::Browse(_) | CliCommand::Completions { .. } | CliCommand::Man { .. }
-            if common.json =>
-        {
-            Err(ToolError::Invalid("this command cannot print JSON; remove --json".to_owned()).into())
-        }
         CliCommand::Completions { shell } => completions::print_completions(shell),
         CliCommand::Man { out } => completions::write_man_pages(out.as_deref()),
         CliCommand::Config(command) => {
@@ -81,6 +80,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
             config::run_config(project, &printer, &command)
         }
         CliCommand::Browse(arguments) => browse::browse(&require_store(resolve_project(common)?)?, &arguments),
+        CliCommand::View(arguments) => serve(&require_store(resolve_project(common)?)?, &page_transport(&arguments)),
         CliCommand::Demo => demo::run_demo(&printer),
         CliCommand::EmbedBackfill(BackfillArguments { project_dir, session_id }) => {
             let common = CommonArguments { project: common.project.or(project_dir), ..common };
@@ -149,6 +149,10 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         }),
     };
     done.map(|()| ExitCode::SUCCESS)
+}
+
+fn page_transport(arguments: &ViewArguments) -> Transport {
+    Transport::Page(PageSettings { port: arguments.port, opens_browser: !arguments.no_open })
 }
 
 /// Chooses the transport. Prints the place of the token, never the token.

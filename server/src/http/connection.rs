@@ -34,7 +34,7 @@ const REFUSED: Duration = Duration::from_millis(100);
 
 /// The state of a connection, shared between the listener and the middleware.
 #[derive(Debug, Clone)]
-pub(super) struct ConnectionState(Arc<ConnectionPhase>);
+pub(crate) struct ConnectionState(Arc<ConnectionPhase>);
 
 #[derive(Debug)]
 struct ConnectionPhase {
@@ -53,12 +53,12 @@ impl ConnectionState {
     }
 
     /// A request with the token has begun; its body may be incomplete.
-    pub(super) fn begin_request(&self) {
+    pub(crate) fn begin_request(&self) {
         self.lock_sending().get_or_insert_with(Instant::now);
     }
 
     /// The whole request has arrived. The connection cannot be closed in favour of others until its next request.
-    pub(super) fn admit(&self) {
+    pub(crate) fn admit(&self) {
         *self.lock_sending() = None;
     }
 
@@ -84,7 +84,7 @@ impl Connected<IncomingStream<'_, LimitedListener>> for ConnectionState {
 
 /// A listener that accepts at most [`CONNECTIONS`] connections.
 #[derive(Debug)]
-pub(super) struct LimitedListener {
+pub(crate) struct LimitedListener {
     listener: TcpListener,
     free_places: Arc<Semaphore>,
     /// Accepted connections; some may be closed.
@@ -92,7 +92,7 @@ pub(super) struct LimitedListener {
 }
 
 impl LimitedListener {
-    pub(super) fn new(listener: TcpListener) -> Self {
+    pub(crate) fn new(listener: TcpListener) -> Self {
         Self { listener, free_places: Arc::new(Semaphore::new(CONNECTIONS)), connections: Vec::new() }
     }
 
@@ -154,26 +154,32 @@ impl Listener for LimitedListener {
 
 /// A connection with a deadline.
 #[derive(Debug)]
-pub(super) struct LimitedConnection {
+pub(crate) struct LimitedConnection {
     stream: TcpStream,
     state: ConnectionState,
     cancellation: Pin<Box<WaitForCancellationFutureOwned>>,
     /// Deadline; traffic of an admitted connection moves it.
     end: Pin<Box<Sleep>>,
+    /// Whether the deadline was moved. An answer may take longer than a request.
+    is_moved: bool,
     _place: OwnedSemaphorePermit,
 }
 
 impl LimitedConnection {
     fn new(stream: TcpStream, visitor: ConnectionState, place: OwnedSemaphorePermit) -> Self {
         let leave = Box::pin(visitor.0.cancellation.clone().cancelled_owned());
-        Self { stream, state: visitor, cancellation: leave, end: Box::pin(sleep(REQUEST_TIMEOUT)), _place: place }
+        let end = Box::pin(sleep(REQUEST_TIMEOUT));
+        Self { stream, state: visitor, cancellation: leave, end, is_moved: false, _place: place }
     }
 
     /// Closes the connection at its deadline. Traffic moves the deadline only if the connection is admitted.
     fn reset_deadline<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if self.state.is_admitted() {
-            if outcome.is_ready() {
+            if outcome.is_ready() || !self.is_moved {
                 self.end.as_mut().reset(Instant::now() + IDLE_TIMEOUT);
+                self.is_moved = true;
+            }
+            if outcome.is_ready() {
                 return outcome;
             }
         } else if self.cancellation.as_mut().poll(context).is_ready() {

@@ -1,6 +1,6 @@
 //! The text of a settings file without its byte order mark and with normalised line ends. Unedited lines keep their exact bytes.
 
-use similar::{Algorithm, ChangeTag, TextDiff};
+use crate::diff::differences;
 
 /// Why a text cannot be edited. Lines and columns count from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,15 +69,18 @@ impl SettingsText {
         let with_return = originals.iter().filter(|line| line.ends_with("\r\n")).count();
         let ending = if 2 * with_return >= originals.len() { "\r\n" } else { "\n" };
         let mut text = self.byte_order_mark().to_owned();
-        let diff = TextDiff::configure().algorithm(Algorithm::Patience).diff_slices(&old, &new);
-        for change in diff.iter_all_changes() {
-            match (change.tag(), change.old_index(), change.value().strip_suffix('\n')) {
-                (ChangeTag::Delete, ..) => {}
-                (ChangeTag::Equal, Some(index), _) => text.push_str(originals[index]),
-                (_, _, Some(line)) => text.extend([line, ending]),
-                (_, _, None) => text.push_str(change.value()),
+        let mut at = 0;
+        for difference in differences(&old, &new) {
+            text.extend(originals[at..difference.before.start].iter().copied());
+            for line in &new[difference.after] {
+                match line.strip_suffix('\n') {
+                    Some(line) => text.extend([line, ending]),
+                    None => text.push_str(line),
+                }
             }
+            at = difference.before.end;
         }
+        text.extend(originals[at..].iter().copied());
         text
     }
 

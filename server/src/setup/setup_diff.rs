@@ -2,9 +2,9 @@
 
 use anstyle::{AnsiColor, Style};
 use schema::privacy::redaction::redact;
-use similar::{ChangeTag, TextDiff};
 
 use super::change::FileChange;
+use crate::diff::{Difference, differences};
 
 const REMOVED: Style = AnsiColor::Red.on_default();
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -28,20 +28,40 @@ pub(crate) fn unified_diff(change: &FileChange) -> String {
         // The file has only our own text.
         return text;
     }
-    let diff = TextDiff::from_lines(&before, &after);
-    for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
-        text.push_str(&format!("{}\n", hunk.header()));
-        for line in hunk.iter_changes() {
-            let (sign, style) = match line.tag() {
-                ChangeTag::Delete => ('-', REMOVED),
-                ChangeTag::Insert => ('+', ADDED),
-                ChangeTag::Equal => (' ', Style::new()),
-            };
-            let shown: String = line.value().trim_end_matches('\n').chars().map(visible_char).collect();
-            text.push_str(&format!("{style}{sign}{shown}{style:#}\n"));
-        }
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    for hunk in differences(&old, &new).chunk_by(|a, b| b.before.start - a.before.end <= 2 * CONTEXT) {
+        push_hunk(&mut text, hunk, &old, &new);
     }
     text
+}
+
+/// Adds differences that are near each other, with the lines around them.
+fn push_hunk(text: &mut String, hunk: &[Difference], old: &[&str], new: &[&str]) {
+    let ([first, ..], Some(last)) = (hunk, hunk.last()) else { return };
+    let ahead = first.before.start.min(CONTEXT);
+    let behind = (old.len() - last.before.end).min(CONTEXT);
+    let range = |start: usize, end: usize| match end - start {
+        0 => format!("{start},0"),
+        1 => format!("{}", start + 1),
+        length => format!("{},{length}", start + 1),
+    };
+    let of_old = range(first.before.start - ahead, last.before.end + behind);
+    let of_new = range(first.after.start - ahead, last.after.end + behind);
+    text.push_str(&format!("@@ -{of_old} +{of_new} @@\n"));
+    let mut push = |sign: char, style: Style, lines: &[&str]| {
+        for line in lines {
+            let shown: String = line.chars().map(visible_char).collect();
+            text.push_str(&format!("{style}{sign}{shown}{style:#}\n"));
+        }
+    };
+    let mut at = first.before.start - ahead;
+    for Difference { before, after } in hunk {
+        push(' ', Style::new(), &old[at..before.start]);
+        push('-', REMOVED, &old[before.clone()]);
+        push('+', ADDED, &new[after.clone()]);
+        at = before.end;
+    }
+    push(' ', Style::new(), &old[at..at + behind]);
 }
 
 /// Replaces control characters, which could move the cursor.

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use schema::files::store_file::{self, options_for_private};
 use schema::model::memory::content_hash;
 use serde::{Deserialize, Serialize};
-use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use super::host::Host;
+use crate::diff::differences;
 
 /// The record of one project, or of one user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,12 +87,9 @@ fn diff_hunks(before: &str, after: &str) -> Vec<UndoHunk> {
     let (old, new) = (lines(before), lines(after));
     let bytes = |lines: &[String]| lines.iter().map(String::len).sum::<usize>();
     let mut hunks: Vec<UndoHunk> = Vec::new();
-    for operation in capture_diff_slices(Algorithm::Patience, &old, &new) {
-        if operation.tag() == DiffTag::Equal {
-            continue;
-        }
-        let (at, length) = (bytes(&new[..operation.new_range().start]), bytes(&new[operation.new_range()]));
-        let text = old[operation.old_range()].concat();
+    for difference in differences(&old, &new) {
+        let (at, length) = (bytes(&new[..difference.after.start]), bytes(&new[difference.after]));
+        let text = old[difference.before].concat();
         match hunks.last_mut().filter(|last| last.at + last.length == at) {
             Some(last) => {
                 last.length += length;

@@ -43,6 +43,7 @@ mod markdown_is_the_truth;
 mod optional_hooks;
 mod other_projects;
 mod packages;
+mod page;
 mod prompts;
 mod proofs;
 mod queue;

@@ -18,6 +18,16 @@ use crate::index::{ChunkRow, Index, IndexLockWait};
 /// Default token limit of a response, about four bytes each.
 const DEFAULT_TOKENS: i64 = 8_000;
 
+/// A memory with its whole text, without counting it as opened.
+pub(super) fn peek_by_id(
+    store: &mut Store,
+    index: &Index,
+    detector: &mut ChangeDetector,
+    id: &str,
+) -> Result<GetOutput, ToolError> {
+    get_by_id(store, index, detector, id.trim(), usize::MAX).map(|(_, output)| output)
+}
+
 pub(super) fn get(
     store: &mut Store,
     index: &Index,
@@ -30,20 +40,28 @@ pub(super) fn get(
     }
     let limit = (tokens.unsigned_abs() as usize).saturating_mul(4);
     match (&input.id, &input.path) {
-        (Some(id), None) => get_by_id(store, index, detector, id.trim(), limit),
+        (Some(id), None) => {
+            let (row_id, output) = get_by_id(store, index, detector, id.trim(), limit)?;
+            if let Some(id) = row_id.filter(|_| *store.access() == StoreAccess::Full) {
+                // The read counter is optional, so a lock held by another process is no reason to fail.
+                let _ = store.rows().record_access(&id, &Moment::now());
+            }
+            Ok(output)
+        }
         (None, Some(path)) => get_by_path(store, path, input.from, input.lines, limit),
         (Some(_), Some(_)) => Err(ToolError::Invalid("give either id or path, not both".to_owned())),
         (None, None) => Err(ToolError::Invalid("give the id of a search hit or the path of a file".to_owned())),
     }
 }
 
+/// Returns a chunk, or a memory with its id.
 fn get_by_id(
     store: &mut Store,
     index: &Index,
     detector: &mut ChangeDetector,
     id: &str,
     limit: usize,
-) -> Result<GetOutput, ToolError> {
+) -> Result<(Option<MemoryId>, GetOutput), ToolError> {
     if let Some(chunk) = find_chunk(index, id)? {
         let FileText { text, notice } = read_file(store.layout(), &chunk.path)?;
         let total_lines = count_lines(&text);
@@ -51,7 +69,7 @@ fn get_by_id(
         let notice = join_notices(notice, rest);
         let (start_line, end_line) = (chunk.start_line, chunk.end_line);
         let path = display_path(&chunk.path);
-        return Ok(GetOutput { path, start_line, end_line, total_lines, content, memory: None, notice });
+        return Ok((None, GetOutput { path, start_line, end_line, total_lines, content, memory: None, notice }));
     }
     let missing = || {
         ToolError::NotFound(format!(
@@ -60,10 +78,6 @@ fn get_by_id(
     };
     let parsed = resolve_id(store, id)?.ok_or_else(missing)?;
     let row = refreshed_row(store, &parsed)?.ok_or_else(missing)?;
-    if *store.access() == StoreAccess::Full {
-        // The read counter is optional, so a lock held by another process is no reason to fail.
-        let _ = store.rows().record_access(&parsed, &Moment::now());
-    }
     let (start_line, end_line) = store.locator().find_lines(&row);
     let (total_lines, notice) = match read_file(store.layout(), &row.path) {
         Ok(FileText { text, notice }) => (count_lines(&text), notice),
@@ -88,7 +102,8 @@ fn get_by_id(
     let changed = changes.summary().map(|text| format!("{text}; {CONFIRM}"));
     let (content, rest) = truncate(row.memory.content, "the rest is in the file; open it by path", limit);
     let notice = join_notices(join_notices(join_notices(notice, waits), rest), changed);
-    Ok(GetOutput { path: display_path(&row.path), start_line, end_line, total_lines, content, memory, notice })
+    let path = display_path(&row.path);
+    Ok((Some(parsed), GetOutput { path, start_line, end_line, total_lines, content, memory, notice }))
 }
 
 /// The next step if code changed.

@@ -137,6 +137,21 @@ impl Engine {
         Ok(sessions.into_iter().filter(is_wanted).take(limit).collect())
     }
 
+    /// The last sessions, without reading the others.
+    pub fn last_sessions(&mut self, limit: usize) -> Result<Vec<SessionRow>, ToolError> {
+        self.with_repair(|engine| {
+            let rows = engine.store.rows();
+            let ids = rows.last_sessions("", limit)?;
+            let found: rusqlite::Result<Vec<Option<SessionRow>>> = ids.iter().map(|id| rows.session(id)).collect();
+            Ok(found?.into_iter().flatten().collect())
+        })
+    }
+
+    /// The ids of the last sessions.
+    pub fn last_session_ids(&mut self, limit: usize) -> Result<Vec<String>, ToolError> {
+        self.with_repair(|engine| Ok(engine.store.rows().last_sessions("", limit)?))
+    }
+
     /// Sessions with a memory of the filter's types or log; `None` if the filter has neither.
     fn session_ids_matching(&mut self, wanted: &HistoryFilter) -> Result<Option<BTreeSet<String>>, ToolError> {
         if wanted.kinds.is_empty() && wanted.filter.path.is_none() {

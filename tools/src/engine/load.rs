@@ -25,8 +25,14 @@ const NOTHING_YET: &str = "no long-term memory yet, and nothing logged today";
 /// Today's log gets at least one part in this many of the budget.
 const LOG_SHARE: usize = 3;
 
-/// The brief of a session that would start now.
-pub(super) fn next_brief(store: &Store, checkout: &Path) -> Result<Option<String>, ToolError> {
+/// The brief that a session would get now.
+pub(super) fn brief_for(
+    store: &Store,
+    checkout: &Path,
+    source: SessionSource,
+    session_id: &str,
+    size: Option<usize>,
+) -> Result<Option<String>, ToolError> {
     let layout = store.layout();
     let settings = settings::load(layout).settings;
     let project = layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -37,12 +43,13 @@ pub(super) fn next_brief(store: &Store, checkout: &Path) -> Result<Option<String
     let request = BriefRequest {
         project: &project,
         checkout,
-        session_id: "",
-        source: SessionSource::Startup,
+        session_id,
+        source,
         problems: &[],
         personal: &personal,
-        size: settings.brief_size,
+        size: size.unwrap_or(settings.brief_size),
     };
+    let _snapshot = store.snapshot()?;
     Ok(brief(store.rows(), layout, &request)?.map(|brief| brief.text))
 }
 

@@ -29,8 +29,13 @@ pub enum TaskState {
 impl Engine {
     /// The tasks, the newest first.
     pub fn tasks(&mut self) -> Result<Vec<Task>, ToolError> {
+        self.newest_tasks(usize::MAX >> 1)
+    }
+
+    /// At most this many of the newest tasks.
+    pub fn newest_tasks(&mut self, limit: usize) -> Result<Vec<Task>, ToolError> {
         let filter = MemoryFilter { kind: Some(MemoryType::Task), ..MemoryFilter::default() };
-        let rows = self.list(&filter, usize::MAX >> 1)?;
+        let rows = self.list(&filter, limit)?;
         rows.into_iter().map(|row| Ok(Task { state: self.state_of_task(&row)?, row })).collect()
     }
 

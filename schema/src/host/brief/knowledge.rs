@@ -1,5 +1,6 @@
 //! Conclusions of all sessions that still hold: decisions, preferences, fixes and tasks.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -51,6 +52,8 @@ pub(super) struct Knowledge {
     failures: Vec<MemoryRow>,
     /// The session whose own conclusions and failures another part shows.
     shown_session: Option<String>,
+    /// The [`letters`] of the entries.
+    letters: OnceCell<Vec<String>>,
 }
 
 /// A memory that still holds, with the part of its text that does.
@@ -64,8 +67,9 @@ struct Entry {
 }
 
 impl Knowledge {
-    /// Reads the memories. The parts skip the conclusions and failures of the session `shown_session`, if there is one.
-    pub(super) fn read(rows: Rows<'_>, shown_session: Option<&str>) -> rusqlite::Result<Self> {
+    /// Reads the memories for a brief of at most `size` characters. The parts skip the conclusions and failures of the session
+    /// `shown_session`, if there is one.
+    pub(super) fn read(rows: Rows<'_>, shown_session: Option<&str>, size: usize) -> rusqlite::Result<Self> {
         let newest = |kind: MemoryType| rows.list(&MemoryFilter { kind: Some(kind), ..MemoryFilter::default() }, READ);
         // Pinned memories hold however many conclusions followed.
         let list = |kind: MemoryType| -> rusqlite::Result<Vec<MemoryRow>> {
@@ -110,9 +114,10 @@ impl Knowledge {
             statements,
             failures: newest(MemoryType::Error)?,
             shown_session: shown_session.map(str::to_owned),
+            letters: OnceCell::new(),
         };
-        knowledge.leave_out_replaced(&rows.kept_pairs()?.into_iter().map(|(older, _)| older).collect());
-        knowledge.leave_out_repeated();
+        knowledge.entries.sort_by_key(|entry| Reverse((entry.rank(), entry.row.order())));
+        knowledge.leave_out_invalid(&rows.kept_pairs()?.into_iter().map(|(older, _)| older).collect(), size);
         Ok(knowledge)
     }
 
@@ -130,21 +135,39 @@ impl Knowledge {
         Ok(())
     }
 
-    /// Marks entries that a newer statement replaces, and removes the replaced parts of the others, unless a person `kept` them.
-    fn leave_out_replaced(&mut self, kept: &HashSet<MemoryId>) {
-        for entry in self.entries.iter_mut().filter(|entry| !kept.contains(&entry.row.memory.id)) {
-            match without_replaced(&entry.text, &[&self.statements], entry.row.order(), Strictness::Strict) {
-                Some(text) => entry.text = text,
-                None => entry.is_replaced = true,
+    /// Marks entries that a newer statement replaces, and removes the replaced parts of the others, unless a person `kept` them. Removes
+    /// entries that say the same as one of a better rank, and those whose type fills a brief of `size` characters without them.
+    fn leave_out_invalid(&mut self, kept: &HashSet<MemoryId>, size: usize) {
+        let mut used: HashMap<MemoryType, usize> = HashMap::new();
+        let mut seen = HashSet::new();
+        let entries = std::mem::take(&mut self.entries).into_iter();
+        let valid = |mut entry: Entry| {
+            let used = used.entry(entry.row.memory.kind).or_default();
+            if *used > size && !self.is_shown_elsewhere(&entry) {
+                return None;
             }
-        }
+            if !kept.contains(&entry.row.memory.id) {
+                match without_replaced(&entry.text, &[&self.statements], entry.row.order(), Strictness::Strict) {
+                    Some(text) => entry.text = text,
+                    None => entry.is_replaced = true,
+                }
+            }
+            if !seen.insert(letters(&entry.text)) {
+                return None;
+            }
+            if !entry.is_replaced && !self.is_shown_elsewhere(&entry) {
+                *used += shortened(&entry.text, LINE).chars().count();
+            }
+            Some(entry)
+        };
+        self.entries = entries.filter_map(valid).collect();
     }
 
-    /// Removes entries that say the same as another one of a better rank.
-    fn leave_out_repeated(&mut self) {
-        self.entries.sort_by_key(|entry| Reverse((entry.rank(), entry.row.order())));
-        let mut seen = HashSet::new();
-        self.entries.retain(|entry| seen.insert(letters(&entry.text)));
+    /// Whether an entry is shown or looked up by other parts than the one of its type.
+    fn is_shown_elsewhere(&self, entry: &Entry) -> bool {
+        entry.row.memory.kind == MemoryType::Task
+            || entry.row.path == LONG_TERM_FILE
+            || self.is_of_shown_session(&entry.row)
     }
 
     /// Marks the tasks in a text that are done now, and removes lists of tasks and sentences that are open tasks, which another part lists.
@@ -169,8 +192,9 @@ impl Knowledge {
 
     /// Whether a conclusion contains a text.
     pub(super) fn contains(&self, text: &str) -> bool {
+        let of_entries = || self.entries.iter().map(|entry| letters(&entry.text)).collect();
         let text = letters(text);
-        self.entries.iter().any(|entry| letters(&entry.text).contains(&text))
+        self.letters.get_or_init(of_entries).iter().any(|entry| entry.contains(&text))
     }
 
     fn of(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {

@@ -1,5 +1,8 @@
 //! What a statement gives up: "no longer X", "instead of X", "X 말고".
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use crate::model::word_list::WordList;
 use crate::prose::terms::{ProseToken, TokenKind, quantities};
 
@@ -44,6 +47,12 @@ static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
     ),
     (Scope::Removed, WordList::words("remove removed delete deleted uninstalled")),
 ];
+
+/// The first words of these phrases.
+static FIRST_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let phrases = GIVES_UP_NEXT.iter().flat_map(|(_, phrases)| phrases.iter());
+    phrases.filter_map(|phrase| phrase.split(' ').next()).collect()
+});
 
 /// Nouns for parts whose removal removes the whole thing.
 pub(super) static PARTS: WordList = WordList::words(
@@ -124,11 +133,11 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     if at > 0 && matches!(tokens[at - 1].text.as_str(), "dont" | "never" | "not") {
         return None;
     }
-    // Most phrases begin with another word.
-    let is_next = |phrase: &&&str| {
-        phrase.starts_with(&tokens[at].text)
-            && phrase.split(' ').enumerate().all(|(n, expected)| word(n) == Some(expected))
-    };
+    // Most words begin no phrase.
+    if !FIRST_WORDS.contains(tokens[at].text.as_str()) {
+        return None;
+    }
+    let is_next = |phrase: &&&str| phrase.split(' ').enumerate().all(|(n, expected)| word(n) == Some(expected));
     let (scope, phrase) =
         GIVES_UP_NEXT.iter().find_map(|(scope, phrases)| Some((*scope, *phrases.iter().find(is_next)?)))?;
     let mut next = at + phrase.split(' ').count();
@@ -170,6 +179,9 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
 
 fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     let token = &tokens[at];
+    if token.text.is_ascii() && token.particle.is_empty() {
+        return None;
+    }
     if token.particle == "에서" {
         // "Redis에서 Postgres로 바꾼다"
         let to = tokens[at + 1..].iter().take(3).position(|next| matches!(next.particle, "로" | "으로"))?;
@@ -218,6 +230,10 @@ fn stem_of_verb(word: &str) -> &str {
 
 /// Returns the names that a Japanese text gives up: "X はやめて", "X の代わりに".
 pub(super) fn japanese_given_up(text: &str) -> Vec<GivenUp> {
+    // Each phrase has a letter of Hiragana.
+    if !text.contains(|c| matches!(c, '\u{3040}'..='\u{309F}')) {
+        return Vec::new();
+    }
     static GIVES_UP: [(Scope, WordList); 2] = [
         (Scope::All, WordList::words("はやめ をやめ は廃止 を廃止")),
         (Scope::Subject, WordList::words("の代わりに ではなく")),

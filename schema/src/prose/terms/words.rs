@@ -4,7 +4,8 @@ use crate::model::word_list::WordList;
 
 /// Converts a word to lower case and removes plural and possessive endings. A name with digits or symbols stays as it is.
 pub(super) fn fold(word: &str) -> String {
-    let lower = word.trim_end_matches("'s").trim_end_matches("’s").to_lowercase().replace('\'', "");
+    let mut lower = word.trim_end_matches("'s").trim_end_matches("’s").to_lowercase();
+    lower.retain(|c| c != '\'');
     if !lower.bytes().all(|byte| byte.is_ascii_lowercase()) || lower.len() < 4 {
         return lower;
     }

@@ -21,6 +21,16 @@ pub enum ReviewKind {
 }
 
 impl ReviewKind {
+    pub const ALL: [Self; 7] = [
+        Self::SecretFound,
+        Self::ChangedValue,
+        Self::SaidTwice,
+        Self::FinishedTask,
+        Self::ReadyTask,
+        Self::Stale,
+        Self::Unused,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             Self::SecretFound => "secret_found",

@@ -1,0 +1,49 @@
+//! What differs between two lists of lines or words.
+
+use std::hash::Hash;
+use std::ops::Range;
+
+use imara_diff::{Algorithm, Diff, InternedInput, TokenSource};
+
+/// A range of the first list that the other one replaces by a range of its own. One of them may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) before: Range<usize>,
+    pub(crate) after: Range<usize>,
+}
+
+/// Returns the differences in order.
+pub(crate) fn differences<T: Eq + Hash>(before: &[T], after: &[T]) -> Vec<Difference> {
+    let input = InternedInput::new(Items(before), Items(after));
+    let range = |range: Range<u32>| range.start as usize..range.end as usize;
+    let diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.hunks().map(|hunk| Difference { before: range(hunk.before), after: range(hunk.after) }).collect()
+}
+
+/// A list as the tokens of a diff.
+struct Items<'i, T>(&'i [T]);
+
+impl<'i, T: Eq + Hash> TokenSource for Items<'i, T> {
+    type Token = &'i T;
+    type Tokenizer = std::slice::Iter<'i, T>;
+
+    fn tokenize(&self) -> Self::Tokenizer {
+        self.0.iter()
+    }
+
+    fn estimate_tokens(&self) -> u32 {
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_that_differ_are_found() {
+        let found = differences(&["a", "b", "c", "d"], &["a", "x", "y", "c"]);
+        assert_eq!(found, [Difference { before: 1..2, after: 1..3 }, Difference { before: 3..4, after: 4..4 }]);
+        assert_eq!(differences(&["a"], &["a"]), []);
+    }
+}

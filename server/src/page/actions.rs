@@ -1,0 +1,258 @@
+//! What a person does on the page. Each action is a form, and its answer is a short message.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use axum::Form;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use schema::log::LONG_TERM_FILE;
+use schema::model::memory::{MemoryType, content_hash};
+use schema::model::moment::Moment;
+use schema::settings::{SettingsOwner, toml_literal};
+use schema::store::MemoryRow;
+use schema::tool::SaveInput;
+use serde::{Deserialize, Serialize};
+use tools::curation::scrub::ScrubScope;
+use tools::engine::{Engine, OldDatabases};
+use tools::error::ToolError;
+
+use super::content::review::candidate;
+use super::language::Language;
+use super::shared::{Page, PageError};
+use crate::cli::config_set::write_project_setting;
+use crate::dispatcher::ReadNeed;
+
+/// Days after which a candidate that was put off returns.
+const LATER: i64 = 30;
+
+/// Settings that the page changes.
+const SETTINGS: [&str; 2] = ["brief", "brief_size"];
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ActionForm {
+    action: String,
+    id: String,
+    /// The other memory of a pair.
+    other: String,
+    /// A new text or value.
+    text: String,
+    /// The digests of the texts that the person saw, if the action depends on them.
+    seen: String,
+    seen_other: String,
+    /// The type to promote to, or the kind of a candidate.
+    kind: String,
+}
+
+#[derive(Debug, Serialize)]
+struct ActionDone {
+    message: String,
+    /// A memory whose deletion can be undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undo: Option<String>,
+}
+
+/// Carries out an action.
+pub(super) async fn act(State(page): State<Page>, language: Language, Form(form): Form<ActionForm>) -> Response {
+    let done = match form.action.as_str() {
+        "forget" => page.forget(form, language).await,
+        "undo" => page.undo(&form.id, language),
+        "set" => {
+            let project = page.0.project.clone();
+            page.change(move |_| set(&project, &form, language)).await
+        }
+        _ => {
+            let hidden = page.0.deletions.hidden();
+            let done = page.change(move |engine| form.carry_out(engine, &hidden, language)).await;
+            done.map(|message| ActionDone { message, undo: None })
+        }
+    };
+    match done {
+        Ok(done) => {
+            let json = serde_json::to_string(&done).unwrap_or_default();
+            (StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], json).into_response()
+        }
+        Err(error) => error.into_response(),
+    }
+}
+
+impl Page {
+    async fn forget(&self, form: ActionForm, language: Language) -> Result<ActionDone, PageError> {
+        let found = self.read(ReadNeed::Store, move |engine| form.seen_row(engine, &form.id, &form.seen, language));
+        let row = found.await?;
+        let id = row.memory.id.to_string();
+        self.delete_later(id.clone(), content_hash(&row.memory.content));
+        Ok(ActionDone { message: language.of("Deleted.", "삭제했습니다.").to_owned(), undo: Some(id) })
+    }
+
+    fn undo(&self, id: &str, language: Language) -> Result<ActionDone, PageError> {
+        if !self.0.deletions.undo(id) {
+            let text = language.of("there is no deletion to undo any more", "되돌릴 삭제가 없습니다");
+            return Err(PageError(ToolError::Invalid(text.to_owned())));
+        }
+        self.0.open_pages.report_change();
+        Ok(ActionDone { message: language.of("It is back.", "되돌렸습니다.").to_owned(), undo: None })
+    }
+}
+
+/// Writes a setting of the brief to the project's file.
+fn set(project: &Path, form: &ActionForm, language: Language) -> Result<ActionDone, ToolError> {
+    let name = SETTINGS.into_iter().find(|name| *name == form.kind);
+    let name = name.ok_or_else(|| ToolError::Invalid(format!("the page does not change {:?}", form.kind)))?;
+    let literal = toml_literal(name, std::slice::from_ref(&form.text), SettingsOwner::Project);
+    let literal = literal.map_err(ToolError::Invalid)?;
+    let overriding = write_project_setting(project, name, &literal)?;
+    let message = match overriding {
+        Some(source) => format!("{name} = {literal}; {source} decides"),
+        None => language.of(format!("Saved: {name} = {literal}"), format!("저장했습니다: {name} = {literal}")),
+    };
+    Ok(ActionDone { message, undo: None })
+}
+
+impl ActionForm {
+    /// Returns a memory, given by the beginning of its id, unless its text is another one than the person saw.
+    fn seen_row(&self, engine: &mut Engine, id: &str, seen: &str, language: Language) -> Result<MemoryRow, ToolError> {
+        let id = engine.resolve_id(id)?;
+        let missing =
+            || ToolError::NotFound(format!("there is no memory with the id {id:?}; it may have been deleted"));
+        let row = engine.peek(&id)?.ok_or_else(missing)?;
+        if !seen.is_empty() && content_hash(&row.memory.content) != seen {
+            let text = language.of(
+                "the text was changed meanwhile; copy yours, reload, and try again",
+                "그사이 본문이 바뀌었습니다. 쓰던 내용을 복사하고 새로 고침한 뒤 다시 시도하세요",
+            );
+            return Err(ToolError::Invalid(text.to_owned()));
+        }
+        Ok(row)
+    }
+
+    /// Carries out an action on memories that are not `hidden`, because those are being deleted.
+    fn carry_out(
+        &self,
+        engine: &mut Engine,
+        hidden: &HashSet<String>,
+        language: Language,
+    ) -> Result<String, ToolError> {
+        let row = self.seen_row(engine, &self.id, &self.seen, language)?;
+        let other = match self.other.as_str() {
+            "" => None,
+            // A task can be closed by a few words.
+            words if self.action == "close" && self.seen_other.is_empty() => Some(words.to_owned()),
+            other => Some(self.seen_row(engine, other, &self.seen_other, language)?.memory.id.to_string()),
+        };
+        let id = row.memory.id.to_string();
+        if hidden.contains(&id) || other.as_ref().is_some_and(|other| hidden.contains(other)) {
+            let text = language.of("it is being deleted; undo that first", "삭제하는 중입니다. 먼저 되돌리세요");
+            return Err(ToolError::Invalid(text.to_owned()));
+        }
+        self.act_on(engine, &row, other.as_deref(), language)
+    }
+
+    fn act_on(
+        &self,
+        engine: &mut Engine,
+        row: &MemoryRow,
+        other: Option<&str>,
+        language: Language,
+    ) -> Result<String, ToolError> {
+        let id = row.memory.id.as_str();
+        let missing = || ToolError::Invalid("the other memory is missing".to_owned());
+        let message = match self.action.as_str() {
+            "edit" => return self.edit(engine, row, language),
+            "pin" => engine.set_pinned(id, true).map(|_| language.of("Pinned.", "고정했습니다."))?,
+            "unpin" => engine.set_pinned(id, false).map(|_| language.of("Unpinned.", "고정을 해제했습니다."))?,
+            "promote" => {
+                engine.promote(id, self.promoted_type()?)?;
+                language.of("It is in MEMORY.md now.", "MEMORY.md로 옮겼습니다.")
+            }
+            "supersede" => {
+                engine.supersede(id, other.ok_or_else(missing)?)?;
+                language.of("Marked as replaced.", "대체됨으로 표시했습니다.")
+            }
+            "replace" => {
+                replace(engine, row, &self.text)?;
+                language.of("Saved; it replaces the old one.", "저장했고, 이전 기억을 대체합니다.")
+            }
+            "confirm" => {
+                engine.confirm(id)?;
+                language.of("Confirmed today.", "오늘 확인했습니다.")
+            }
+            "close" => {
+                engine.close_task(id, other)?;
+                language.of("Done.", "완료했습니다.")
+            }
+            "reopen" => engine.reopen_task(id).map(|_| language.of("Open again.", "다시 열었습니다."))?,
+            "unblock" => {
+                engine.unblock_task(id)?;
+                language.of("It waits no longer.", "더는 기다리지 않습니다.")
+            }
+            "keep" | "later" => {
+                let candidate = candidate(engine, &self.kind, id, other)?;
+                let is_later = self.action == "later";
+                let until = Moment::from_unix(Moment::now().unix() + LATER * 86_400, None).filter(|_| is_later);
+                engine.dismiss(&candidate, until)?;
+                match is_later {
+                    true => language.of("It returns in 30 days.", "30일 뒤에 다시 물어봅니다."),
+                    false => language.of("Kept; it is not asked again.", "그대로 두고, 다시 묻지 않습니다."),
+                }
+            }
+            "merge" => {
+                // First, because it may be refused.
+                engine.supersede(other.ok_or_else(missing)?, id)?;
+                let row = self.seen_row(engine, id, "", language)?;
+                self.edit(engine, &row, language)?;
+                language.of("Merged into one.", "하나로 합쳤습니다.")
+            }
+            "redact" => {
+                let reach = if row.path == LONG_TERM_FILE { ScrubScope::Notes } else { ScrubScope::Logs };
+                engine.scrub(reach, OldDatabases::Remove)?;
+                language.of(
+                    "Removed all secrets. Others may have copies, so change them.",
+                    "비밀을 모두 지웠습니다. 복사본이 있을 수 있으니 바꾸세요.",
+                )
+            }
+            other => return Err(ToolError::Invalid(format!("{other:?} is no action"))),
+        };
+        Ok(message.to_owned())
+    }
+
+    /// Changes a text.
+    fn edit(&self, engine: &mut Engine, before: &MemoryRow, language: Language) -> Result<String, ToolError> {
+        let text = self.text.replace("\r\n", "\n");
+        if text.trim().is_empty() {
+            let text = language
+                .of("the text is empty; Delete removes the memory", "본문이 비어 있습니다. 지우려면 삭제를 누르세요");
+            return Err(ToolError::Invalid(text.to_owned()));
+        }
+        let edited = engine.edit_text(before, text.trim_end())?;
+        Ok(match (edited.redactions, language) {
+            (0, _) => language.of("Saved.", "저장했습니다.").to_owned(),
+            (count, Language::English) => format!("Saved; {count} secrets were removed."),
+            (count, Language::Korean) => format!("저장했고, 비밀 {count}개를 지웠습니다."),
+        })
+    }
+
+    fn promoted_type(&self) -> Result<Option<MemoryType>, ToolError> {
+        let unknown = |_| ToolError::Invalid(format!("{:?} is no type of memory", self.kind));
+        (!self.kind.is_empty()).then(|| self.kind.parse().map_err(unknown)).transpose()
+    }
+}
+
+/// Saves the text that is true now instead of an old one.
+fn replace(engine: &mut Engine, old: &MemoryRow, text: &str) -> Result<(), ToolError> {
+    if text.trim().is_empty() {
+        return Err(ToolError::Invalid("the new text is empty".to_owned()));
+    }
+    let input = SaveInput {
+        kind: old.memory.kind,
+        content: text.replace("\r\n", "\n"),
+        also: None,
+        tags: Vec::new(),
+        metadata: None,
+        long_term: old.path == LONG_TERM_FILE,
+        supersedes: Some(old.memory.id.to_string()),
+    };
+    engine.save(&input).map(drop)
+}

@@ -1,0 +1,167 @@
+//! The contents of the page as JSON, only for reading. docs/reference/openapi.json describes it.
+
+use axum::Router;
+use axum::extract::{Path, Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use chrono::NaiveDate;
+use schema::privacy::output_text::clean_json;
+use serde::{Deserialize, Serialize};
+
+use super::content::{health, history, memory, search::SearchForm};
+use super::shared::{Page, PageError};
+use crate::dispatcher::ReadNeed;
+
+pub(super) fn router() -> Router<Page> {
+    Router::new()
+        .route("/search", get(search))
+        .route("/memories/{id}", get(memory_by_id))
+        .route("/citations/{id}", get(citation))
+        .route("/sessions", get(sessions))
+        .route("/sessions/{id}", get(session))
+        .route("/timeline", get(timeline))
+        .route("/tasks", get(tasks))
+        .route("/stats", get(stats))
+}
+
+fn json(value: &impl Serialize) -> Response {
+    let cleaned = serde_json::to_value(value).map(clean_json).unwrap_or_default();
+    ([(header::CONTENT_TYPE, "application/json")], cleaned.to_string()).into_response()
+}
+
+async fn search(State(page): State<Page>, Query(form): Query<SearchForm>) -> Result<Response, PageError> {
+    let hidden = page.0.deletions.hidden();
+    Ok(json(&page.read(ReadNeed::Index, move |engine| form.answer(engine, &hidden)).await?))
+}
+
+async fn memory_by_id(State(page): State<Page>, Path(id): Path<String>) -> Result<Response, PageError> {
+    Ok(json(&page.read(ReadNeed::Index, move |engine| memory::open(engine, &id)).await?))
+}
+
+async fn citation(State(page): State<Page>, Path(id): Path<String>) -> Result<Response, PageError> {
+    Ok(json(&page.read(ReadNeed::Store, move |engine| memory::cite(engine, &id)).await?))
+}
+
+async fn sessions(State(page): State<Page>) -> Result<Response, PageError> {
+    Ok(json(&page.read(ReadNeed::Store, history::sessions).await?))
+}
+
+async fn session(State(page): State<Page>, Path(id): Path<String>) -> Result<Response, PageError> {
+    let hidden = page.0.deletions.hidden();
+    Ok(json(&page.read(ReadNeed::Store, move |engine| history::session(engine, &id, &hidden)).await?))
+}
+
+#[derive(Deserialize)]
+struct TimelineQuery {
+    before: Option<NaiveDate>,
+}
+
+async fn timeline(State(page): State<Page>, Query(query): Query<TimelineQuery>) -> Result<Response, PageError> {
+    let hidden = page.0.deletions.hidden();
+    Ok(json(&page.read(ReadNeed::Store, move |engine| history::timeline(engine, query.before, &hidden)).await?))
+}
+
+async fn tasks(State(page): State<Page>) -> Result<Response, PageError> {
+    let hidden = page.0.deletions.hidden();
+    Ok(json(&page.read(ReadNeed::Store, move |engine| history::tasks(engine, &hidden)).await?))
+}
+
+async fn stats(State(page): State<Page>) -> Result<Response, PageError> {
+    Ok(json(&page.read(ReadNeed::Store, health::growth).await?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+    use serde_json::{Map, Value, json};
+
+    use super::super::content::{
+        health::Growth,
+        history::{OpenedSession, SessionItem, TaskItem, Timeline},
+        memory::{Citation, OpenedMemory},
+        search::SearchAnswer,
+    };
+
+    const FILTERS: [(&str, &str); 8] = [
+        ("q", "Words or a question; empty for the newest memories"),
+        ("type", "Only this type, such as `decision`"),
+        ("tag", "Only this tag"),
+        ("since", "A date, a time, or an age such as `7d`"),
+        ("session", "The id of a session or its beginning"),
+        ("file", "A file or folder of the project, or of the store"),
+        ("standing", "`confirmed` or `core`"),
+        ("superseded", "`hide` or `only`"),
+    ];
+
+    struct Document {
+        generator: SchemaGenerator,
+        paths: Map<String, Value>,
+    }
+
+    impl Document {
+        /// Adds a path. Parameters in braces are part of it, the others follow a question mark.
+        fn add<T: JsonSchema>(&mut self, path: &str, summary: &str, query: &[(&str, &str)]) {
+            let parameter = |name: &str, place: &str, about: &str| {
+                json!({
+                    "name": name, "in": place, "required": place == "path", "description": about, "schema": { "type": "string" },
+                })
+            };
+            let within = path.split(['{', '}']).skip(1).step_by(2);
+            let within = within.map(|name| parameter(name, "path", "The id, or its unique beginning"));
+            let query = query.iter().map(|(name, about)| parameter(name, "query", about));
+            let parameters: Vec<Value> = within.chain(query).collect();
+            let schema = self.generator.subschema_for::<T>();
+            let found = json!({ "description": "Found", "content": { "application/json": { "schema": schema } } });
+            let responses = json!({
+                "200": found,
+                "401": { "description": "The cookie is missing" },
+                "404": { "description": "There is nothing with this id" },
+                "422": { "description": "A parameter is wrong; the text says how to fix it" },
+            });
+            let get = json!({ "summary": summary, "parameters": parameters, "responses": responses });
+            self.paths.insert(path.to_owned(), json!({ "get": get }));
+        }
+    }
+
+    fn document() -> String {
+        let generator = SchemaSettings::openapi3().with(|settings| settings.meta_schema = None).into_generator();
+        let mut document = Document { generator, paths: Map::new() };
+        document.add::<SearchAnswer>("/search", "Hits, or the newest memories", &FILTERS);
+        document.add::<OpenedMemory>("/memories/{id}", "One memory with everything that is known about it", &[]);
+        document.add::<Citation>("/citations/{id}", "The lines of the log around a memory", &[]);
+        document.add::<Vec<SessionItem>>("/sessions", "The last sessions", &[]);
+        document.add::<OpenedSession>("/sessions/{id}", "One session with its memories", &[]);
+        document.add::<Timeline>("/timeline", "The last days", &[("before", "Only days before this date")]);
+        document.add::<Vec<TaskItem>>("/tasks", "Open and finished tasks", &[]);
+        document.add::<Growth>("/stats", "Numbers, growth and problems", &[]);
+        let Document { mut generator, paths } = document;
+        let about = "What `jikime-memory view` shows, only for reading. The folder is the one in the address that the command prints. \
+             A client sends the token of that address once, as the form field `token` with the header `Origin`, to `/FOLDER/enter`, and \
+             then the cookie that it gets.";
+        let whole = json!({
+            "openapi": "3.0.3",
+            "info": { "title": "jikime-memory", "version": "1", "description": about },
+            "servers": [{
+                "url": "http://127.0.0.1:{port}/{folder}/api",
+                "variables": { "port": { "default": "7700" }, "folder": { "default": "0000000000000000" } },
+            }],
+            "paths": paths,
+            "components": { "schemas": generator.take_definitions(true) },
+        });
+        serde_json::to_string_pretty(&whole).unwrap() + "\n"
+    }
+
+    #[test]
+    fn the_document_is_generated_from_the_types() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/openapi.json");
+        let current = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+        let document = document();
+        if current != document {
+            std::fs::write(&path, &document).unwrap();
+        }
+        assert_eq!(current, document, "docs/reference/openapi.json was out of date and has been rewritten");
+    }
+}

@@ -1,0 +1,305 @@
+//! What all pages have: the navigation, lists of memories, buttons. A request with `part` gets only what changes, so that the script can
+//! replace it.
+
+use axum::response::Html;
+use maud::{DOCTYPE, Markup, html};
+use schema::model::memory::MemoryType;
+use schema::privacy::output_text::clean_text;
+
+use crate::page::content::MemoryItem;
+use crate::page::language::Language;
+use crate::page::shared::{Page, PageResult};
+
+/// The places in the navigation: path, English and Korean name.
+const PLACES: [(&str, &str, &str); 5] = [
+    ("search", "Search", "검색"),
+    ("timeline", "Timeline", "타임라인"),
+    ("review", "Review", "검토"),
+    ("briefs", "Briefs", "브리핑"),
+    ("health", "Health", "상태"),
+];
+
+/// A page of the navigation.
+pub(super) struct View<'a> {
+    pub(super) page: &'a Page,
+    pub(super) language: Language,
+    /// Its path in the navigation.
+    pub(super) place: &'static str,
+    pub(super) title: &'a str,
+    /// What stays when the rest is replaced, such as the field of a search.
+    pub(super) fixed: Markup,
+    /// What the script replaces when the store changes.
+    pub(super) live: Markup,
+}
+
+impl View<'_> {
+    /// The whole page, or only the live part.
+    pub(super) fn answer(self, part: Option<&String>) -> PageResult {
+        Ok(match part {
+            Some(_) => Html(cleaned(&self.live)),
+            None => self.whole(),
+        })
+    }
+
+    fn whole(self) -> Html<String> {
+        let Self { page, language, place, title, fixed, live } = self;
+        let project = page.project_name();
+        let body = html! {
+            a.skip href="#live" { (language.of("Skip to the content", "본문으로 건너뛰기")) }
+            header.top {
+                a.brand href="search" { "jikime" span { "memory" } }
+                span.project title=(page.0.project.display()) { (project) }
+                nav aria-label=(language.of("Views", "화면")) {
+                    @for (path, english, korean) in PLACES {
+                        a href=(path) aria-current=[(path == place).then_some("page")] { (language.of(english, korean)) }
+                    }
+                }
+            }
+            main {
+                h1.unseen { (title) }
+                (fixed)
+                section #live tabindex="-1" aria-label=(title) { (live) }
+            }
+            footer.quiet { (language.of("Keys: / search · j k move · Enter open · Esc back", "키: / 검색 · j k 이동 · Enter 열기 · Esc 뒤로")) }
+            (toast(page, language))
+        };
+        document(language, &format!("{title} · {project}"), Some(page.0.access.form_token()), &body)
+    }
+}
+
+/// The place of messages, with the last deletion that can be undone and why one failed.
+fn toast(page: &Page, language: Language) -> Markup {
+    let last = page.0.deletions.last();
+    html! {
+        div #toast role="status" aria-live="polite"
+            data-undo=(language.of("Undo", "실행 취소"))
+            data-deleted=(language.of("Deleted.", "삭제했습니다."))
+            data-gone=(language.of("The server of this page has ended. Run jikime-memory view again.", "이 페이지의 서버가 종료되었습니다. jikime-memory view를 다시 실행하세요."))
+            data-copied=(language.of("Copied.", "복사했습니다."))
+            data-sure=(language.of("Do this for all memories?", "모든 기억에 적용할까요?"))
+            data-failure=[page.0.deletions.take_failure()]
+            data-undo-id=[last.as_ref().map(|(id, _)| id)]
+            data-undo-seconds=[last.as_ref().map(|(_, left)| left.as_secs())] {}
+    }
+}
+
+/// The page for an error.
+pub(in crate::page) fn error(page: &Page, language: Language, text: &str) -> Html<String> {
+    let live = html! {
+        p.empty { (text) }
+        p.empty { a href="search" { (language.of("To the newest memories", "최근 기억으로")) } }
+    };
+    let title = language.of("Not found", "찾을 수 없음");
+    View { page, language, place: "", title, fixed: html! {}, live }.whole()
+}
+
+fn document(language: Language, title: &str, form_token: Option<&str>, body: &Markup) -> Html<String> {
+    let page = html! {
+        (DOCTYPE)
+        html lang=(language.tag()) {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                @if let Some(token) = form_token { meta name="form-token" content=(token); }
+                title { (title) }
+                link rel="icon" href="static/icon.svg";
+                link rel="stylesheet" href="static/view.css";
+                script src="static/view.js" defer {}
+            }
+            body { (body) }
+        }
+    };
+    Html(cleaned(&page))
+}
+
+/// HTML without characters that are invisible or reorder text, wherever they come from.
+pub(super) fn cleaned(markup: &Markup) -> String {
+    clean_text(&markup.0).into_owned()
+}
+
+/// The page before the token in the address was exchanged.
+pub(in crate::page) fn entry(language: Language) -> Html<String> {
+    let text = language.of(
+        "This address works once, within a minute after it was printed, and needs cookies. Run jikime-memory view again if this page stays.",
+        "이 주소는 출력된 뒤 1분 안에 한 번만 쓸 수 있고 쿠키가 필요합니다. 이 화면이 그대로면 jikime-memory view를 다시 실행하세요.",
+    );
+    let body = html! {
+        main.entry #entry {
+            h1.brand { "jikime" span { "memory" } }
+            p { (text) }
+        }
+    };
+    document(language, "jikime-memory", None, &body)
+}
+
+/// The address of a view for one thing.
+pub(super) fn link(path: &str, name: &str, value: &str) -> String {
+    format!("{path}?{name}={}", percent_encoded(value))
+}
+
+/// A text as a part of an address: all but letters, digits and `-._` as `%` and the byte.
+pub(super) fn percent_encoded(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => encoded.push(byte.into()),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+        encoded
+    })
+}
+
+/// The name of a type for people.
+pub(super) fn type_name(kind: MemoryType, language: Language) -> &'static str {
+    match kind {
+        MemoryType::UserPrompt => language.of("prompt", "요청"),
+        MemoryType::AssistantResponse => language.of("answer", "답변"),
+        MemoryType::ToolUsage => language.of("tool", "도구"),
+        MemoryType::Error => language.of("error", "오류"),
+        MemoryType::SubagentResult => language.of("subagent", "하위 에이전트"),
+        MemoryType::Decision => language.of("decision", "결정"),
+        MemoryType::Learning => language.of("learning", "배운 점"),
+        MemoryType::ErrorFix => language.of("fix", "수정"),
+        MemoryType::SessionSummary => language.of("summary", "요약"),
+        MemoryType::Preference => language.of("preference", "선호"),
+        MemoryType::Convention => language.of("convention", "규칙"),
+        MemoryType::Architecture => language.of("architecture", "구조"),
+        MemoryType::Pattern => language.of("pattern", "패턴"),
+        MemoryType::Task => language.of("task", "할 일"),
+    }
+}
+
+pub(super) fn chip(kind: Option<MemoryType>, language: Language) -> Markup {
+    match kind {
+        Some(kind) => html! { span.chip.(kind.as_str()) { (type_name(kind, language)) } },
+        None => html! { span.chip.note { (language.of("note", "노트")) } },
+    }
+}
+
+pub(super) fn flag_name(flag: &str, language: Language) -> &str {
+    match flag {
+        "superseded" => language.of("replaced", "대체됨"),
+        "outdated" => language.of("maybe outdated", "오래된 듯함"),
+        "long_term" => language.of("MEMORY.md", "MEMORY.md"),
+        "pinned" => language.of("pinned", "고정"),
+        "done" => language.of("done", "완료"),
+        "personal" => language.of("personal", "개인"),
+        other => other,
+    }
+}
+
+/// A memory as an item of a list, with the words of a query marked.
+pub(super) fn memory_item(memory: &MemoryItem, words: &[String], language: Language) -> Markup {
+    let is_superseded = memory.flags.iter().any(|flag| flag == "superseded");
+    // A personal memory belongs to another store.
+    let is_personal = memory.flags.iter().any(|flag| flag == "personal");
+    html! {
+        li.memory.superseded[is_superseded] {
+            p.about {
+                (chip(memory.kind, language))
+                time { (memory.date) }
+                @for flag in &memory.flags { span.flag { (flag_name(flag, language)) } }
+                @if let Some(code) = &memory.code { span.flag.warn { (code) } }
+                @if let Some(score) = memory.score {
+                    span.score title=(language.of("Relevance from 0 to 1", "관련도, 0에서 1까지")) {
+                        meter min="0" max="1" value=(score) aria-label=(language.of("relevance", "관련도")) {}
+                        (format!("{score:.2}"))
+                        @if memory.confidence == Some("suggested") { " " (language.of("maybe", "혹시")) }
+                    }
+                }
+            }
+            @if is_personal {
+                p.text { (marked(&memory.excerpt, words)) }
+            } @else {
+                a.text href=(link("memory", "id", &memory.id)) { (marked(&memory.excerpt, words)) }
+            }
+        }
+    }
+}
+
+/// A text in which words are marked, whatever their case.
+fn marked(text: &str, words: &[String]) -> Markup {
+    let folded = fold_in_place(text);
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    for word in words {
+        spans.extend(folded.match_indices(word.as_str()).map(|(at, found)| (at, at + found.len())));
+    }
+    spans.sort_unstable();
+    let mut parts = Vec::new();
+    let mut at = 0;
+    for (start, end) in
+        spans.into_iter().filter(|(start, end)| text.is_char_boundary(*start) && text.is_char_boundary(*end))
+    {
+        if start >= at {
+            parts.push((&text[at..start], &text[start..end]));
+            at = end;
+        }
+    }
+    html! {
+        @for (plain, found) in parts { (plain) mark { (found) } }
+        (text[at..])
+    }
+}
+
+/// Lower case of the same length in bytes, so that places in both are the same.
+pub(super) fn fold_in_place(text: &str) -> String {
+    let fold = |c: char| {
+        let mut lower = c.to_lowercase();
+        match (lower.next(), lower.next()) {
+            (Some(only), None) if only.len_utf8() == c.len_utf8() => only,
+            _ => c,
+        }
+    };
+    text.chars().map(fold).collect()
+}
+
+/// A form with a button that carries out an action.
+pub(super) fn action(action: &str, fields: &[(&str, &str)], label: &str) -> Markup {
+    html! {
+        form.action method="post" action="do" {
+            input type="hidden" name="action" value=(action);
+            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+            button type="submit" { (label) }
+        }
+    }
+}
+
+/// The tabs of one place.
+pub(super) fn tabs(tabs: &[(&str, &str)], current: &str, language: Language) -> Markup {
+    html! {
+        nav.tabs aria-label=(language.of("Sections", "섹션")) {
+            @for (path, name) in tabs {
+                a href=(path) aria-current=[(*path == current).then_some("page")] { (name) }
+            }
+        }
+    }
+}
+
+/// The ids as people read them.
+pub(super) fn short_id(id: &str) -> String {
+    id.chars().take(8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_marked_and_markup_is_escaped() {
+        let words = ["redis".to_owned(), "<b".to_owned()];
+        assert_eq!(
+            marked("Use <b>Redis</b>, REDIS", &words).into_string(),
+            "Use <mark>&lt;b</mark>&gt;<mark>Redis</mark>&lt;/b&gt;, <mark>REDIS</mark>"
+        );
+    }
+
+    #[test]
+    fn any_text_can_be_a_part_of_an_address() {
+        assert_eq!(link("session", "id", "a&b #+%·"), "session?id=a%26b%20%23%2B%25%C2%B7");
+    }
+
+    #[test]
+    fn letters_of_other_lengths_keep_their_places() {
+        assert_eq!(marked("İstanbul Redis", &["redis".to_owned()]).into_string(), "İstanbul <mark>Redis</mark>");
+    }
+}

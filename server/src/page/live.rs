@@ -1,0 +1,91 @@
+//! Notifies open pages when the store changes, and ends the server when no page is open any more.
+
+use std::convert::Infallible;
+use std::fs;
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime};
+
+use axum::extract::State;
+use axum::response::Sse;
+use axum::response::sse::{Event, KeepAlive};
+use futures_core::Stream;
+use schema::files::layout::Layout;
+use tokio::sync::mpsc;
+
+use super::shared::Page;
+
+/// How often the store is compared with its last state while a page is open.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// Between two signs of life, which a connection needs within a minute.
+const ALIVE: Duration = Duration::from_secs(20);
+
+/// The events of one page: one for each change of the store.
+pub(super) async fn stream(State(page): State<Page>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let mut changes = page.0.open_pages.changes();
+    let (open, stop) = (page.0.open_pages.open(), page.0.stop.clone());
+    let (events, received) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let _open = open;
+        // Browsers ignore an event without data.
+        let changed = || Event::default().event("change").data("store");
+        while let Ok(()) = tokio::select! {
+            changed = changes.changed() => changed,
+            () = events.closed() => return,
+            // A server that ends waits for open connections.
+            () = stop.cancelled() => return,
+        } {
+            if events.send(changed()).await.is_err() {
+                return;
+            }
+        }
+    });
+    Sse::new(Events(received)).keep_alive(KeepAlive::new().interval(ALIVE))
+}
+
+struct Events(mpsc::Receiver<Event>);
+
+impl Stream for Events {
+    type Item = Result<Event, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|event| event.map(Ok))
+    }
+}
+
+/// Ends the server some time after its last use.
+pub(super) async fn end_when_unused(page: Page) {
+    page.0.open_pages.wait_until_unused().await;
+    page.0.stop.cancel();
+}
+
+/// Compares the files of the rows while pages are open. Every program that changes memories changes them.
+pub(super) async fn watch_store(page: Page) {
+    let layout = Layout::new(&page.0.project);
+    let mut last = None;
+    loop {
+        tokio::select! {
+            () = page.0.stop.cancelled() => return,
+            () = tokio::time::sleep(PERIOD) => {}
+        }
+        if !page.0.open_pages.is_any_open() {
+            continue;
+        }
+        let now = Some(rows_state(&layout));
+        if last.is_some() && last != now {
+            page.0.open_pages.report_change();
+        }
+        last = now;
+    }
+}
+
+/// The sizes and times of `memory.db` and its write-ahead log.
+fn rows_state(layout: &Layout) -> [Option<(u64, SystemTime)>; 2] {
+    let of = |path: &Path| fs::metadata(path).ok().and_then(|found| Some((found.len(), found.modified().ok()?)));
+    let rows = layout.memory_db();
+    let mut log = rows.clone().into_os_string();
+    log.push("-wal");
+    [of(&rows), of(Path::new(&log))]
+}

@@ -1,0 +1,68 @@
+//! Which pages are open, when the server was last used, and changes that pages should show.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// How long the server waits for a request while no page is open.
+const UNUSED: Duration = Duration::from_mins(15);
+
+pub(super) struct OpenPages {
+    /// Grows with each change.
+    changes: watch::Sender<u64>,
+    count: watch::Sender<usize>,
+    last_use: Mutex<Instant>,
+}
+
+/// Counts a page while it is open.
+pub(super) struct OpenPage(watch::Sender<usize>);
+
+impl OpenPages {
+    pub(super) fn new() -> Self {
+        Self { changes: watch::Sender::new(0), count: watch::Sender::new(0), last_use: Mutex::new(Instant::now()) }
+    }
+
+    pub(super) fn note_use(&self) {
+        *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Counts a page until the result is dropped.
+    pub(super) fn open(&self) -> OpenPage {
+        self.count.send_modify(|count| *count += 1);
+        OpenPage(self.count.clone())
+    }
+
+    pub(super) fn is_any_open(&self) -> bool {
+        *self.count.borrow() > 0
+    }
+
+    pub(super) fn report_change(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Returns once no page was open and no request came for [`UNUSED`].
+    pub(super) async fn wait_until_unused(&self) {
+        let mut count = self.count.subscribe();
+        loop {
+            // The sender lives as long as this value.
+            let _ = count.wait_for(|count| *count == 0).await;
+            let unused = self.last_use.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+            if unused >= UNUSED && !self.is_any_open() {
+                return;
+            }
+            sleep(UNUSED.saturating_sub(unused).max(Duration::from_secs(1))).await;
+        }
+    }
+}
+
+impl Drop for OpenPage {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}

@@ -1,0 +1,143 @@
+//! What all requests share, how they reach the engine, and errors as answers.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use schema::model::memory::content_hash;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+use tools::engine::{Engine, ForgetExtent, OldDatabases, Selection};
+use tools::error::{ToolError, join_causes};
+
+use super::access::PageAccess;
+use super::deletions::{PendingDeletions, UNDO_TIME};
+use super::open_pages::OpenPages;
+use crate::dispatcher::{Dispatcher, ReadNeed};
+use crate::exit::print_warning;
+
+/// How often the end of a deletion is looked for when the server ends.
+const PAUSE: Duration = Duration::from_millis(20);
+
+#[derive(Clone)]
+pub(super) struct Page(pub(super) Arc<PageState>);
+
+pub(super) struct PageState {
+    pub(super) project: PathBuf,
+    dispatcher: Dispatcher,
+    pub(super) access: PageAccess,
+    pub(super) deletions: PendingDeletions,
+    pub(super) open_pages: OpenPages,
+    /// Cancelled when the server ends.
+    pub(super) stop: CancellationToken,
+}
+
+/// A page, or why there is none.
+pub(super) type PageResult = Result<Html<String>, PageError>;
+
+pub(super) struct PageError(pub(super) ToolError);
+
+/// The text of an error in an answer, for those who show it in another way.
+#[derive(Clone)]
+pub(super) struct ErrorText(pub(super) String);
+
+impl Page {
+    pub(super) fn new(project: PathBuf, dispatcher: Dispatcher, access: PageAccess, stop: CancellationToken) -> Self {
+        let (deletions, open_pages) = (PendingDeletions::default(), OpenPages::new());
+        Self(Arc::new(PageState { project, dispatcher, access, deletions, open_pages, stop }))
+    }
+
+    /// The project's name for people.
+    pub(super) fn project_name(&self) -> String {
+        self.0.project.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Runs a read.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        need: ReadNeed,
+        work: impl FnOnce(&mut Engine) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, PageError> {
+        Ok(self.0.dispatcher.read(need, None, |engine, _| work(engine)).await?)
+    }
+
+    /// Runs a change.
+    pub(super) async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Engine) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, PageError> {
+        Ok(self.0.dispatcher.change(work).await?)
+    }
+
+    /// Hides a memory, and deletes it after [`UNDO_TIME`] unless its text, identified by `digest`, changes.
+    pub(super) fn delete_later(&self, id: String, digest: String) {
+        let (page, deleted) = (self.clone(), id.clone());
+        let timer = tokio::spawn(async move {
+            sleep(UNDO_TIME).await;
+            page.delete_now(&deleted).await;
+        });
+        self.0.deletions.begin(id, digest, timer.abort_handle());
+        self.0.open_pages.report_change();
+    }
+
+    /// Carries out what is pending, because the server ends.
+    pub(super) async fn finish_deletions(&self) {
+        for id in self.0.deletions.waiting() {
+            self.delete_now(&id).await;
+            if let Some(why) = self.0.deletions.take_failure() {
+                print_warning(&why);
+            }
+        }
+        while !self.0.deletions.hidden().is_empty() {
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn delete_now(&self, id: &str) {
+        let Some(digest) = self.0.deletions.start(id) else { return };
+        let deleted = id.to_owned();
+        if let Err(PageError(error)) = self.change(move |engine| delete(engine, deleted, &digest)).await {
+            self.0.deletions.fail(format!("{id} was not deleted: {}", join_causes(&error)));
+        }
+        self.0.deletions.finish(id);
+        // If the deletion failed, the memory is shown again.
+        self.0.open_pages.report_change();
+    }
+}
+
+fn delete(engine: &mut Engine, id: String, digest: &str) -> Result<(), ToolError> {
+    // Another program may have deleted or changed it.
+    match engine.peek(&id)? {
+        None => return Ok(()),
+        Some(row) if content_hash(&row.memory.content) != digest => {
+            return Err(ToolError::Invalid("its text was changed meanwhile".to_owned()));
+        }
+        Some(_) => {}
+    }
+    engine.finish_forgetting()?;
+    let selected = engine.select(&Selection { ids: vec![id], ..Selection::default() })?;
+    engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove, &mut |_| {}).map(drop)
+}
+
+impl From<ToolError> for PageError {
+    fn from(error: ToolError) -> Self {
+        Self(error)
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        let status = match self.0 {
+            ToolError::NotFound(_) => StatusCode::NOT_FOUND,
+            ToolError::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            ToolError::Unavailable(_) | ToolError::Interrupted => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let text = join_causes(&self.0);
+        let mut response = (status, text.clone()).into_response();
+        response.extensions_mut().insert(ErrorText(text));
+        response
+    }
+}
