@@ -1,4 +1,4 @@
-//! What differs between two lists of lines or words.
+//! The differences between two lists of lines or words.
 
 use std::hash::Hash;
 use std::ops::Range;

@@ -308,6 +308,24 @@ await step("no violation of accessibility rules, at 360 px and wide, light and d
   assert.deepEqual(found, []);
 });
 
+await step("a keystroke", async () => {
+  await go(tab, "search");
+  const took = await tab.evaluate(async () => {
+    const field = document.querySelector("#q");
+    const times = [];
+    for (let end = 1; end <= 15; end += 1) {
+      const shown = new Promise((resolve) => new MutationObserver(resolve).observe(document.querySelector("#live"), { childList: true }));
+      const start = performance.now();
+      field.value = "session timeout".slice(0, end);
+      field.dispatchEvent(new InputEvent("input", { bubbles: true }));
+      await shown;
+      times.push(performance.now() - start);
+    }
+    return times.sort((a, b) => a - b)[7];
+  });
+  console.log(`from a keystroke to its results ${Math.round(took)} ms (median, with a pause of 30 ms)`);
+});
+
 await step("page weight", async () => {
   let bytes = 0;
   const fresh = await open();

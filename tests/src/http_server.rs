@@ -113,7 +113,13 @@ impl Drop for HttpServer {
 
 /// Sends a request to a server and returns the connection.
 #[track_caller]
-pub fn send_request(authority: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> TcpStream {
+pub(crate) fn send_request(
+    authority: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> TcpStream {
     let mut stream = TcpStream::connect(authority).expect("the server listens");
     stream.set_read_timeout(Some(ANSWER_DEADLINE)).expect("a socket takes a deadline");
     let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");

@@ -15,6 +15,7 @@ mod mcp_client;
 mod mcp_wire;
 #[cfg(unix)]
 mod other_user;
+mod page_server;
 mod polling;
 mod program_output;
 pub mod proof;
@@ -29,11 +30,12 @@ pub use crate::canaries::{
 };
 pub use crate::file_system::MissingFeature;
 pub use crate::fixtures::{fixtures_dir, recorded_event};
-pub use crate::http_server::{HttpAnswer, HttpServer, send_request};
+pub use crate::http_server::{HttpAnswer, HttpServer};
 pub use crate::mcp_client::{Era, McpClient, RequestId, ServerExit};
 pub use crate::mcp_wire::{RpcError, ToolResult};
 #[cfg(unix)]
 pub use crate::other_user::{OWNER, STRANGER};
+pub use crate::page_server::PageServer;
 pub use crate::polling::{eventually, eventually_some};
 pub use crate::program_output::{ProgramOutput, report_skip, run_to_end};
 pub use crate::provider::{ProviderBehaviour, ProviderRequest, ProviderStandIn};

@@ -1,4 +1,4 @@
-//! What a person does on the page. Each action is a form, and its answer is a short message.
+//! The actions of a person. Each is a form, and its answer is a short message.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the page shows, as plain values: its HTML and its JSON are made from the same. Both clean all texts when they are written.
+//! The content of the page as plain values, from which its HTML and its JSON are made. Both clean all texts when they are written.
 
 pub(super) mod briefs;
 pub(super) mod health;

@@ -10,6 +10,8 @@ use tokio::time::sleep;
 const UNUSED: Duration = Duration::from_mins(15);
 
 pub(super) struct OpenPages {
+    /// [`UNUSED`], except in tests.
+    unused: Duration,
     /// Grows with each change.
     changes: watch::Sender<u64>,
     count: watch::Sender<usize>,
@@ -21,7 +23,12 @@ pub(super) struct OpenPage(watch::Sender<usize>);
 
 impl OpenPages {
     pub(super) fn new() -> Self {
-        Self { changes: watch::Sender::new(0), count: watch::Sender::new(0), last_use: Mutex::new(Instant::now()) }
+        Self {
+            unused: UNUSED,
+            changes: watch::Sender::new(0),
+            count: watch::Sender::new(0),
+            last_use: Mutex::new(Instant::now()),
+        }
     }
 
     pub(super) fn note_use(&self) {
@@ -53,10 +60,10 @@ impl OpenPages {
             // The sender lives as long as this value.
             let _ = count.wait_for(|count| *count == 0).await;
             let unused = self.last_use.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
-            if unused >= UNUSED && !self.is_any_open() {
+            if unused >= self.unused && !self.is_any_open() {
                 return;
             }
-            sleep(UNUSED.saturating_sub(unused).max(Duration::from_secs(1))).await;
+            sleep(self.unused.saturating_sub(unused)).await;
         }
     }
 }
@@ -64,5 +71,29 @@ impl OpenPages {
 impl Drop for OpenPage {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn server_ends_once_no_page_is_open() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let pages = Arc::new(OpenPages { unused: Duration::ZERO, ..OpenPages::new() });
+            let open = pages.open();
+            let waiting = Arc::clone(&pages);
+            let end = tokio::spawn(async move { waiting.wait_until_unused().await });
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            assert!(!end.is_finished(), "a page is open");
+            drop(open);
+            end.await.unwrap();
+        });
     }
 }

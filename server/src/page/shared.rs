@@ -1,4 +1,4 @@
-//! What all requests share, how they reach the engine, and errors as answers.
+//! The state that all requests share, their way to the engine, and errors as answers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(super) struct PageState {
     pub(super) stop: CancellationToken,
 }
 
-/// A page, or why there is none.
+/// A page, or an error.
 pub(super) type PageResult = Result<Html<String>, PageError>;
 
 pub(super) struct PageError(pub(super) ToolError);

@@ -61,7 +61,7 @@ function isWriting() {
   return all("textarea, input[type=text]", live).some((field) => field.value !== field.defaultValue);
 }
 
-// What a field or a button is about, so that the focus stays with it and never moves to another memory.
+// Identifies a field or a button, so that the focus stays with it and never moves to another memory.
 function identity(element) {
   const form = element.closest("form");
   const fields = form ? all("input[type=hidden]", form).filter(({ name }) => name !== "action" && name !== "seen") : [];

@@ -9,9 +9,10 @@ use harness::environment;
 use harness::{Sandbox, report_skip, run_to_end, sandbox};
 
 /// Prefixes of commands that are not run, with the reason.
-const NOT_RUN: [(&str, &str); 11] = [
+const NOT_RUN: [(&str, &str); 12] = [
     ("cargo ", "builds the project, which the project's own check does"),
     ("jikime-memory serve", "serves until its host ends; tests/http.rs and tests/server.rs start it"),
+    ("jikime-memory view", "serves until its page is closed; tests/page.rs starts it"),
     ("jikime-memory browse", "needs a terminal; tests/browse.rs has one"),
     ("cd your-project", "is where the reader's project is; commands are run in one"),
     ("jikime-memory init", "asks before it writes; tests/setup.rs answers"),

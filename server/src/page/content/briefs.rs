@@ -1,4 +1,4 @@
-//! What sessions are given: the brief that the next one would get, and what earlier ones got.
+//! The brief that the next session would get, and the memories that earlier ones got.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ pub(in crate::page) struct Briefs {
     pub(in crate::page) sessions: Vec<GivenSession>,
 }
 
-/// What a session was given.
+/// The memories that a session was given.
 #[derive(Debug)]
 pub(in crate::page) struct GivenSession {
     pub(in crate::page) id: String,

@@ -1,10 +1,12 @@
 //! Whether the setup and the store are in order, and how the store grows.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schema::files::project::{ProjectContext, checkout_dir, resolve};
+use schema::files::registry::registered_projects;
 use schema::model::moment::Moment;
+use schema::settings;
 use schema::store::hook_log;
 use schema::tool::StatsOutput;
 use serde::Serialize;
@@ -29,16 +31,25 @@ pub(in crate::page) struct Growth {
     pub(in crate::page) disk: DiskUsage,
     /// Faults of hooks in the last week, newest first.
     pub(in crate::page) hook_faults: Vec<String>,
+    /// The directories of the user's other projects, if the settings allow to name them.
+    pub(in crate::page) other_projects: Vec<PathBuf>,
 }
 
 pub(in crate::page) fn growth(engine: &mut Engine) -> Result<Growth, ToolError> {
     let usage = engine.store_usage(0)?;
+    let layout = engine.store().layout();
+    let mut other_projects = match settings::load(layout).settings.other_projects {
+        true => registered_projects().unwrap_or_default(),
+        false => Vec::new(),
+    };
+    other_projects.retain(|project| project != layout.project());
     Ok(Growth {
         stats: engine.stats()?,
         months: usage.months,
         last_7_days: usage.last_7_days,
         last_30_days: usage.last_30_days,
         disk: usage.storage,
+        other_projects,
         hook_faults: hook_log::recent_notes(engine.store().layout(), &Moment::now(), FAULTS),
     })
 }

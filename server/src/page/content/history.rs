@@ -202,9 +202,9 @@ pub(in crate::page) struct TaskItem {
     #[serde(flatten)]
     pub(in crate::page) memory: MemoryItem,
     pub(in crate::page) is_done: bool,
-    /// What it waits for.
+    /// The event that it waits for.
     pub(in crate::page) waits_for: Option<String>,
-    /// What says that it is done.
+    /// The id of a memory, or words, by which it was closed.
     pub(in crate::page) done_by: Option<String>,
 }
 

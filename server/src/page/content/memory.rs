@@ -65,7 +65,7 @@ pub(in crate::page) struct AboutMemory {
     pub(in crate::page) is_open_task: bool,
     /// How often a model opened it.
     pub(in crate::page) opened: i64,
-    /// What replaced it, and what it replaces, the newest first.
+    /// The memories that replaced it or that it replaced, the newest first.
     pub(in crate::page) chain: Vec<MemoryItem>,
     /// When sessions were given it, the last first.
     pub(in crate::page) given: Vec<GivenTo>,
@@ -193,13 +193,7 @@ pub(in crate::page) fn cite(engine: &mut Engine, id: &str) -> Result<Citation, T
     let text = String::from_utf8_lossy(&bytes);
     let count = (end_line + AROUND + 1).saturating_sub(first).min(CITED);
     let lines = text.lines().skip(first - 1).take(if start_line == 0 { 0 } else { count });
-    Ok(Citation {
-        path: row.path.clone(),
-        start_line,
-        end_line,
-        first,
-        lines: lines.map(shortened_line).collect(),
-    })
+    Ok(Citation { path: row.path.clone(), start_line, end_line, first, lines: lines.map(shortened_line).collect() })
 }
 
 /// A line of a log, which may be as long as a memory.
@@ -207,7 +201,7 @@ fn shortened_line(line: &str) -> String {
     line.chars().take(LINE).collect()
 }
 
-/// What a text can become when it is promoted.
+/// The types that a text can get when it is promoted.
 pub(in crate::page) fn promotable_types() -> impl Iterator<Item = MemoryType> {
     MemoryType::ALL.into_iter().filter(|kind| !kind.is_event() && *kind != MemoryType::SessionSummary)
 }

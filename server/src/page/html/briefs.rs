@@ -1,4 +1,4 @@
-//! What sessions are given: the next brief, and what earlier sessions got.
+//! The next brief, and the memories that earlier sessions got.
 
 use axum::extract::{Query, State};
 use maud::{Markup, html};
@@ -21,12 +21,12 @@ pub(in crate::page) async fn briefs(
     let live = html! {
         (settings(&found, language))
         (brief(&found, language))
-        h2 { (language.of("What earlier sessions were told", "이전 세션에 전달된 기억")) }
+        h2 { (language.of("Given to earlier sessions", "이전 세션에 전달된 기억")) }
         p.quiet { (language.of("The texts are those of today.", "본문은 지금의 내용입니다.")) }
         @if found.sessions.is_empty() { p.empty { (language.of("Nothing is recorded yet.", "아직 기록이 없습니다.")) } }
         @for session in &found.sessions { (given(session, language)) }
     };
-    let title = language.of("What sessions are told", "세션에 전달되는 것");
+    let title = language.of("Briefs", "브리핑");
     let fixed = fields(&found, language);
     View { page: &page, language, place: "briefs", title, fixed, live }.answer(part.as_ref())
 }
@@ -40,7 +40,7 @@ fn source_name(source: SessionSource, language: Language) -> &'static str {
     }
 }
 
-/// What the brief is for and its size. The result follows at once.
+/// The start that the brief is for, and its size. The result follows at once.
 fn fields(found: &Briefs, language: Language) -> Markup {
     html! {
         form.search action="briefs" method="get" {

@@ -1,4 +1,4 @@
-//! What all pages have: the navigation, lists of memories, buttons. A request with `part` gets only what changes, so that the script can
+//! The parts of all pages: the navigation, lists of memories, buttons. A request with `part` gets only what changes, so that the script can
 //! replace it.
 
 use axum::response::Html;
@@ -26,9 +26,9 @@ pub(super) struct View<'a> {
     /// Its path in the navigation.
     pub(super) place: &'static str,
     pub(super) title: &'a str,
-    /// What stays when the rest is replaced, such as the field of a search.
+    /// The part that stays when the rest is replaced, such as the field of a search.
     pub(super) fixed: Markup,
-    /// What the script replaces when the store changes.
+    /// The part that the script replaces when the store changes.
     pub(super) live: Markup,
 }
 

@@ -97,6 +97,10 @@ fn figures(found: &Growth, language: Language) -> Markup {
             dt { (language.of("types", "종류")) }
             dd { @for (number, count) in stats.types.iter().enumerate() { @if number > 0 { ", " } (type_name(count.kind, language)) " " (count.count) } }
         }
+        @if !found.other_projects.is_empty() {
+            h2 { (language.of("Your other projects", "다른 프로젝트")) }
+            ul.checks { @for project in &found.other_projects { li { code { "jikime-memory --project " (project.display()) " view" } } } }
+        }
         @if !stats.problems.is_empty() || !found.hook_faults.is_empty() {
             h2 { (language.of("Reported lately", "최근 보고")) }
             ul.checks { @for problem in stats.problems.iter().chain(&found.hook_faults) { li { (clean_for_terminal(problem)) } } }

@@ -208,7 +208,7 @@ fn facts(opened: &OpenedMemory, about: &AboutMemory, language: Language) -> Mark
                 dt { (language.of("happened again", "반복")) } dd { (details.repeats) "×" @if let Some(at) = &details.repeated_at { ", " (at) } }
             }
             dt { (language.of("opened by models", "모델이 연 횟수")) } dd { (about.opened) }
-            dt { (language.of("sessions that were told this", "이 기억을 전달받은 세션")) }
+            dt { (language.of("given to sessions", "이 기억을 전달받은 세션")) }
             dd { (given_list(about, language)) }
             @for (name, value) in details.metadata.iter().filter(|(name, _)| *name != "tags") {
                 dt { (name) } dd { (value.as_str().map_or_else(|| value.to_string(), str::to_owned)) }

@@ -161,7 +161,7 @@ fn answers(candidate: &CandidateItem, language: Language) -> Markup {
     }
 }
 
-/// What identifies a candidate and the texts that the person saw.
+/// The fields that identify a candidate and the texts that the person saw.
 fn fields<'t>(
     first: &'t ReviewedText,
     second: Option<&'t ReviewedText>,

@@ -24,6 +24,7 @@ mod figures;
 mod growth;
 mod hooks;
 mod memories;
+mod page;
 mod peer;
 mod report;
 mod saves;

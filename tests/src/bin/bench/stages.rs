@@ -17,7 +17,7 @@ use crate::growth::GrowthPoint;
 use crate::memories::{LogLines, sample_memories, sample_questions, write_logs};
 use crate::serving::BenchServer;
 use crate::start::{COMMAND_DEADLINE, serve_command, time_command};
-use crate::{hooks, peer, saves, start, vectors};
+use crate::{hooks, page, peer, saves, start, vectors};
 
 /// 40 searches of each class.
 const SEARCHES: usize = 360;
@@ -59,6 +59,7 @@ pub(crate) fn measure(
             table.add("resident after searches", resident, "MiB", None, Some(AtMost(80.0)));
         }
         peer::measure(&mut server, &memories, &sample_questions(&memories, 90), table)?;
+        page::measure(&sandbox, table)?;
         measure_writes_to(&sandbox, server, binaries, floors, table)?;
         measure_import(binaries, table)?;
     } else {
