@@ -17,7 +17,7 @@ let state;
 for (const colorScheme of ["light", "dark"]) {
   for (const [size, viewport] of Object.entries(sizes)) {
     const locale = size === "narrow" ? "ko-KR" : "en-US";
-    const context = await browser.newContext({ colorScheme, viewport, locale, storageState: state, deviceScaleFactor: 2 });
+    const context = await browser.newContext({ colorScheme, viewport, locale, storageState: state, deviceScaleFactor: 1.5 });
     const tab = await context.newPage();
     await tab.goto(address);
     await tab.waitForURL(/search/);

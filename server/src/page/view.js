@@ -158,7 +158,7 @@ for (const form of all(".search")) {
   form.addEventListener("input", (event) => {
     clearTimeout(typing);
     // The filters that are texts apply when they are complete.
-    if (event.target.type !== "text") typing = setTimeout(() => searchNow(form), 30);
+    if (event.target.type !== "text") typing = setTimeout(() => searchNow(form), 15);
   });
   form.addEventListener("change", () => searchNow(form));
 }
