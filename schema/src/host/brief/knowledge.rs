@@ -152,10 +152,13 @@ impl Knowledge {
                     None => entry.is_replaced = true,
                 }
             }
+            if entry.is_replaced {
+                return Some(entry);
+            }
             if !seen.insert(letters(&entry.text)) {
                 return None;
             }
-            if !entry.is_replaced && !self.is_shown_elsewhere(&entry) {
+            if !self.is_shown_elsewhere(&entry) {
                 *used += shortened(&entry.text, LINE).chars().count();
             }
             Some(entry)

@@ -212,6 +212,14 @@ fn session_of_small_talk_is_not_the_last_session(#[case] trivial: &[(&str, Memor
 }
 
 #[test]
+fn session_with_conclusions_only_has_no_empty_line() {
+    let only = [("noted", MemoryType::Decision, "Deploy on Mondays"), ("noted", MemoryType::Learning, "Redis is slow")];
+    let text = BriefFixture::new(&[&only[..], &HISTORY].concat()).startup_brief();
+    assert!(text.contains("Deploy on Mondays") && !text.lines().any(|line| line.ends_with(": ")), "{text}");
+    assert!(!text.lines().any(|line| line.starts_with("- 2026-01-28:") && line.len() < 15), "{text}");
+}
+
+#[test]
 fn closing_remark_is_neither_title_nor_outcome() {
     let more = [
         ("old", MemoryType::UserPrompt, "ok good, calling it a day"),

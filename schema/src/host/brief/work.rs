@@ -154,6 +154,7 @@ fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String
         (Some(Some(title)), None) => format!("\"{}\"", shortened(&title, ASKED)),
         (_, Some(outcome)) => outcome,
         (Some(None), None) => return None,
+        (None, None) if record.files.is_empty() => return None,
         (None, None) => listed(&record.files, 4, ", "),
     };
     Some(format!("- {}: {}", record.started.date(), shortened(&line, LINE + 60)))
