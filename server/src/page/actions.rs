@@ -172,7 +172,7 @@ impl ActionForm {
                 language.of("Marked as replaced.", "대체됨으로 표시했습니다.")
             }
             "replace" => {
-                replace(engine, row, &self.text)?;
+                replace(engine, row, self.new_text(language)?)?;
                 language.of("Saved; it replaces the old one.", "저장했고, 이전 기억을 대체합니다.")
             }
             "confirm" => {
@@ -199,7 +199,8 @@ impl ActionForm {
                 }
             }
             "merge" => {
-                // First, because it may be refused.
+                self.new_text(language)?;
+                // Before the text changes, because it may be refused.
                 engine.supersede(other.ok_or_else(missing)?, id)?;
                 let row = self.seen_row(engine, id, "", language)?;
                 self.edit(engine, &row, language)?;
@@ -220,18 +221,20 @@ impl ActionForm {
 
     /// Changes a text.
     fn edit(&self, engine: &mut Engine, before: &MemoryRow, language: Language) -> Result<String, ToolError> {
-        let text = self.text.replace("\r\n", "\n");
-        if text.trim().is_empty() {
-            let text = language
-                .of("the text is empty; Delete removes the memory", "본문이 비어 있습니다. 지우려면 삭제를 누르세요");
-            return Err(ToolError::Invalid(text.to_owned()));
-        }
-        let edited = engine.edit_text(before, text.trim_end())?;
+        let edited = engine.edit_text(before, self.new_text(language)?.trim_end())?;
         Ok(match (edited.redactions, language) {
             (0, _) => language.of("Saved.", "저장했습니다.").to_owned(),
             (count, Language::English) => format!("Saved; {count} secrets were removed."),
             (count, Language::Korean) => format!("저장했고, 비밀 {count}개를 지웠습니다."),
         })
+    }
+
+    /// The text of the form, with the line ends of a log.
+    fn new_text(&self, language: Language) -> Result<String, ToolError> {
+        let empty = language
+            .of("the text is empty; Delete removes the memory", "본문이 비어 있습니다. 지우려면 삭제를 누르세요");
+        let text = self.text.replace("\r\n", "\n");
+        if text.trim().is_empty() { Err(ToolError::Invalid(empty.to_owned())) } else { Ok(text) }
     }
 
     fn promoted_type(&self) -> Result<Option<MemoryType>, ToolError> {
@@ -241,13 +244,10 @@ impl ActionForm {
 }
 
 /// Saves the text that is true now instead of an old one.
-fn replace(engine: &mut Engine, old: &MemoryRow, text: &str) -> Result<(), ToolError> {
-    if text.trim().is_empty() {
-        return Err(ToolError::Invalid("the new text is empty".to_owned()));
-    }
+fn replace(engine: &mut Engine, old: &MemoryRow, content: String) -> Result<(), ToolError> {
     let input = SaveInput {
         kind: old.memory.kind,
-        content: text.replace("\r\n", "\n"),
+        content,
         also: None,
         tags: Vec::new(),
         metadata: None,

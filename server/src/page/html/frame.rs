@@ -89,7 +89,7 @@ pub(in crate::page) fn error(page: &Page, language: Language, text: &str) -> Htm
         p.empty { (text) }
         p.empty { a href="search" { (language.of("To the newest memories", "최근 기억으로")) } }
     };
-    let title = language.of("Not found", "찾을 수 없음");
+    let title = language.of("Problem", "문제");
     View { page, language, place: "", title, fixed: html! {}, live }.whole()
 }
 
