@@ -34,7 +34,7 @@ use crate::dispatcher::Dispatcher;
 use crate::http::connection::{ConnectionState, LimitedListener};
 use access::{PageAccess, protect};
 use language::Language;
-use shared::{ErrorText, Page};
+use shared::{ErrorText, Page, PageError};
 
 /// Bytes of a form. The longest text of a memory takes less, even if each byte is escaped.
 const BODY: usize = 4 * 1024 * 1024;
@@ -104,8 +104,9 @@ fn router(page: Page) -> Router {
     Router::new()
         .route(&format!("{base}/"), get(entry))
         .nest(&base, pages)
+        .fallback(async || PageError(ToolError::NotFound("there is no such page".to_owned())))
         .layer(DefaultBodyLimit::max(BODY))
-        .layer(middleware::from_fn(receive_body))
+        .layer(middleware::from_fn_with_state(page.clone(), receive_body))
         .layer(middleware::from_fn_with_state(page.clone(), check))
         .with_state(page)
 }
@@ -160,12 +161,20 @@ async fn check(
     })
 }
 
-/// Waits for the whole body, and then admits the connection.
-async fn receive_body(ConnectInfo(connection): ConnectInfo<ConnectionState>, request: Request, next: Next) -> Response {
+/// Waits for the whole body, and then admits the connection if it has the cookie.
+async fn receive_body(
+    State(page): State<Page>,
+    ConnectInfo(connection): ConnectInfo<ConnectionState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let is_known = page.0.access.is_known(request.headers());
     let (parts, body) = request.into_parts();
     match timeout(BODY_TIME, to_bytes(body, BODY)).await {
         Ok(Ok(bytes)) => {
-            connection.admit();
+            if is_known {
+                connection.admit();
+            }
             next.run(Request::from_parts(parts, bytes.into())).await
         }
         Ok(Err(_)) => (StatusCode::PAYLOAD_TOO_LARGE, "the text is too long").into_response(),

@@ -31,6 +31,9 @@ const FINISH_AFTER_SIGNAL: Duration = Duration::from_millis(250);
 /// Time to finish after the host closed the connection. All its requests are finished then, but hooks may still send events.
 const FINISH: Duration = Duration::from_secs(5);
 
+/// Time to carry out deletions after the end of the page. A lock of another program is waited for.
+const FINISH_PAGE: Duration = Duration::from_secs(10);
+
 /// The host's session, for memories that are saved without a hook.
 const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 
@@ -71,7 +74,7 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
             biased;
             () = wait_for_signal(transport) => {
                 let is_page = matches!(transport, Transport::Page(_));
-                let deadline = Instant::now() + if is_page { FINISH } else { FINISH_AFTER_SIGNAL };
+                let deadline = Instant::now() + if is_page { FINISH_PAGE } else { FINISH_AFTER_SIGNAL };
                 // The page still deletes what can no longer be undone.
                 end.send_replace(!is_page);
                 signalled.cancel();

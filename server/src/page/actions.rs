@@ -80,7 +80,15 @@ pub(super) async fn act(State(page): State<Page>, language: Language, Form(form)
 
 impl Page {
     async fn forget(&self, form: ActionForm, language: Language) -> Result<ActionDone, PageError> {
-        let found = self.read(ReadNeed::Store, move |engine| form.seen_row(engine, &form.id, &form.seen, language));
+        if self.0.stop.is_cancelled() {
+            return Err(PageError(ToolError::Unavailable("the server is shutting down".to_owned())));
+        }
+        let found = self.read(ReadNeed::Store, move |engine| {
+            if !form.other.is_empty() {
+                form.seen_row(engine, &form.other, &form.seen_other, language)?;
+            }
+            form.seen_row(engine, &form.id, &form.seen, language)
+        });
         let row = found.await?;
         let id = row.memory.id.to_string();
         self.delete_later(id.clone(), content_hash(&row.memory.content));
@@ -199,11 +207,13 @@ impl ActionForm {
                 }
             }
             "merge" => {
-                self.new_text(language)?;
-                // Before the text changes, because it may be refused.
-                engine.supersede(other.ok_or_else(missing)?, id)?;
-                let row = self.seen_row(engine, id, "", language)?;
-                self.edit(engine, &row, language)?;
+                let other = other.ok_or_else(missing)?;
+                // Nothing changes if the other one cannot be replaced.
+                if row.memory.attributes.supersedes.as_ref().is_some_and(|old| old.as_str() != other) || other == id {
+                    return Err(ToolError::Invalid(format!("{id} cannot replace {other}")));
+                }
+                self.edit(engine, row, language)?;
+                engine.supersede(other, id)?;
                 language.of("Merged into one.", "하나로 합쳤습니다.")
             }
             "redact" => {

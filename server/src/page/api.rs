@@ -8,6 +8,7 @@ use axum::routing::get;
 use chrono::NaiveDate;
 use schema::privacy::output_text::clean_json;
 use serde::{Deserialize, Serialize};
+use tools::error::ToolError;
 
 use super::content::{health, history, memory, search::SearchForm};
 use super::shared::{Page, PageError};
@@ -54,12 +55,14 @@ async fn session(State(page): State<Page>, Path(id): Path<String>) -> Result<Res
 
 #[derive(Deserialize)]
 struct TimelineQuery {
-    before: Option<NaiveDate>,
+    before: Option<String>,
 }
 
 async fn timeline(State(page): State<Page>, Query(query): Query<TimelineQuery>) -> Result<Response, PageError> {
     let hidden = page.0.deletions.hidden();
-    Ok(json(&page.read(ReadNeed::Store, move |engine| history::timeline(engine, query.before, &hidden)).await?))
+    let wrong = |_| ToolError::Invalid("before is a date such as 2026-01-28".to_owned());
+    let before: Option<NaiveDate> = query.before.map(|before| before.parse().map_err(wrong)).transpose()?;
+    Ok(json(&page.read(ReadNeed::Store, move |engine| history::timeline(engine, before, &hidden)).await?))
 }
 
 async fn tasks(State(page): State<Page>) -> Result<Response, PageError> {

@@ -84,11 +84,11 @@ impl Page {
 
     /// Carries out what is pending, because the server ends.
     pub(super) async fn finish_deletions(&self) {
+        let warn = || self.0.deletions.take_failure().iter().for_each(|why| print_warning(why));
+        warn();
         for id in self.0.deletions.waiting() {
             self.delete_now(&id).await;
-            if let Some(why) = self.0.deletions.take_failure() {
-                print_warning(&why);
-            }
+            warn();
         }
         while !self.0.deletions.hidden().is_empty() {
             sleep(PAUSE).await;

@@ -64,7 +64,9 @@ function isWriting() {
 // Identifies a field or a button, so that the focus stays with it and never moves to another memory.
 function identity(element) {
   const form = element.closest("form");
-  const fields = form ? all("input[type=hidden]", form).filter(({ name }) => name !== "action" && name !== "seen") : [];
+  // The checkbox of a task closes it and then opens it again.
+  const changing = form?.matches(".check") ? ["action", "seen"] : ["seen"];
+  const fields = form ? all("input[type=hidden]", form).filter(({ name }) => !changing.includes(name)) : [];
   const about = fields.map(({ value }) => value).join(" ") || element.getAttribute("href") || element.textContent;
   return [element.tagName, element.type, element.name, element.dataset.key, about].join("|");
 }
@@ -116,20 +118,17 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   if (form.matches(".search")) return searchNow(form);
   const written = all("textarea, input[type=text]", form);
-  const before = written.map((field) => field.defaultValue);
-  // What is being saved is not lost when the live part is replaced.
-  written.forEach((field) => (field.defaultValue = field.value));
+  const sent = written.map((field) => field.value);
   if (await act(Object.fromEntries(new FormData(form)))) {
-    form.closest("details.form")?.removeAttribute("open");
-    if (!isWriting()) await refresh();
-  } else {
     written.forEach((field, number) => {
       const value = field.value;
-      field.defaultValue = before[number];
+      field.defaultValue = sent[number];
       field.value = value;
     });
-    if (!written.length) form.reset();
-  }
+    if (isWriting()) return;
+    form.closest("details.form")?.removeAttribute("open");
+    await refresh();
+  } else if (!written.length) form.reset();
 });
 
 document.addEventListener("change", (event) => {
@@ -165,6 +164,8 @@ for (const form of all(".search")) {
 
 // Keys: / to search, arrows or j and k through a list, letters for a review, Escape to go back.
 document.addEventListener("keydown", (event) => {
+  // A held key presses a button once.
+  if (event.repeat && event.key === "Enter" && event.target.closest("button")) event.preventDefault();
   if (event.isComposing || event.repeat || event.ctrlKey || event.metaKey || event.altKey || !live) return;
   const field = event.target.closest("input:not([type=checkbox]), textarea, select");
   // The letter on the key, also with a Korean layout.

@@ -20,7 +20,8 @@ const MEMORIES: usize = 60;
 #[serde(default)]
 pub(in crate::page) struct BriefsForm {
     pub(in crate::page) source: String,
-    pub(in crate::page) size: Option<usize>,
+    /// A number; others are ignored.
+    pub(in crate::page) size: String,
     pub(in crate::page) part: Option<String>,
 }
 
@@ -62,7 +63,11 @@ pub(in crate::page) const SOURCES: [SessionSource; 4] =
 pub(in crate::page) fn read(engine: &mut Engine, form: &BriefsForm) -> Result<Briefs, ToolError> {
     let settings = settings::load(engine.store().layout()).settings;
     let source = SessionSource::parse(&form.source);
-    let size = form.size.map_or(settings.brief_size, |size| size.clamp(*BRIEF_SIZES.start(), *BRIEF_SIZES.end()));
+    let size = form
+        .size
+        .trim()
+        .parse()
+        .map_or(settings.brief_size, |size: usize| size.clamp(*BRIEF_SIZES.start(), *BRIEF_SIZES.end()));
     let sessions = engine.last_sessions(SESSIONS)?;
     // A session that goes on, or that was compacted, is the last one.
     let last = sessions.first().map(|session| session.id.clone()).unwrap_or_default();

@@ -14,7 +14,8 @@ use crate::page::shared::{Page, PageResult};
 
 #[derive(Deserialize)]
 pub(in crate::page) struct DaysQuery {
-    before: Option<NaiveDate>,
+    /// A date; others are ignored.
+    before: Option<String>,
     part: Option<String>,
 }
 
@@ -39,7 +40,8 @@ pub(in crate::page) async fn timeline(
     Query(query): Query<DaysQuery>,
 ) -> PageResult {
     let hidden = page.0.deletions.hidden();
-    let timeline = page.read(ReadNeed::Store, move |engine| history::timeline(engine, query.before, &hidden)).await?;
+    let before = query.before.and_then(|before| before.parse().ok());
+    let timeline = page.read(ReadNeed::Store, move |engine| history::timeline(engine, before, &hidden)).await?;
     let live = html! {
         (day_map(&timeline, language))
         @for day in &timeline.days {

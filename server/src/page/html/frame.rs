@@ -36,7 +36,10 @@ impl View<'_> {
     /// The whole page, or only the live part.
     pub(super) fn answer(self, part: Option<&String>) -> PageResult {
         Ok(match part {
-            Some(_) => Html(cleaned(&self.live)),
+            Some(_) => Html(cleaned(&html! {
+                @if let Some(failure) = self.page.0.deletions.take_failure() { p.notice { (failure) } }
+                (self.live)
+            })),
             None => self.whole(),
         })
     }
