@@ -15,8 +15,8 @@ use tools::time_expression::parse_since;
 
 use super::MemoryItem;
 
-/// The most hits, which is also the engine's limit, and the newest memories that are listed or filtered.
-const HITS: i64 = 50;
+/// The most hits, which are found at each keystroke, and the newest memories that are listed or filtered.
+pub(in crate::page) const HITS: i64 = 20;
 pub(in crate::page) const NEWEST: usize = 50;
 const FILTERED: usize = 2_000;
 

@@ -6,7 +6,7 @@ use schema::model::memory::MemoryType;
 
 use super::frame::{View, fold_in_place, memory_item, type_name};
 use crate::dispatcher::ReadNeed;
-use crate::page::content::search::{NEWEST, SearchAnswer, SearchForm};
+use crate::page::content::search::{HITS, NEWEST, SearchAnswer, SearchForm};
 use crate::page::language::Language;
 use crate::page::shared::{Page, PageResult};
 
@@ -102,7 +102,7 @@ fn results(form: &SearchForm, answer: &SearchAnswer, language: Language) -> Mark
             p.empty { (language.of("Nothing here. Try other words, or fewer filters.", "없습니다. 다른 말을 쓰거나 필터를 줄여 보세요.")) }
         }
         ol.memories { @for memory in &answer.memories { (memory_item(memory, &words, language)) } }
-        @if count >= NEWEST { p.quiet { (language.of("Only these are listed; a search finds the others.", "여기까지만 표시합니다. 나머지는 검색으로 찾을 수 있습니다.")) } }
+        @if count >= NEWEST || !form.q.trim().is_empty() && count >= HITS as usize { p.quiet { (language.of("Only these are listed; other words or filters find more.", "여기까지만 표시합니다. 다른 말이나 필터로 더 찾을 수 있습니다.")) } }
     }
 }
 
