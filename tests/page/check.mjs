@@ -131,7 +131,8 @@ await step("keyboard alone", async () => {
   }
   await tab.keyboard.press("Enter");
   await told(tab, "Pinned.");
-  await tab.waitForSelector("text=Unpin");
+  await tab.click("button:text-is('Unpin')");
+  await told(tab, "Unpinned.");
 });
 
 await step("one memory: edit, confirm, promote, replace", async () => {
@@ -232,7 +233,7 @@ await step("review with keys", async () => {
   await go(tab, "review");
   await tab.waitForSelector(".candidate mark");
   const before = await tab.locator(".candidate").count();
-  assert.ok(before >= 2, `${before} candidates`);
+  assert.ok(before >= 4, `${before} candidates`);
   await tab.evaluate(() => {
     const held = { key: "f", code: "KeyF", repeat: true, bubbles: true };
     for (let times = 0; times < 9; times += 1) document.body.dispatchEvent(new KeyboardEvent("keydown", held));
@@ -243,6 +244,25 @@ await step("review with keys", async () => {
   await tab.waitForFunction((before) => document.querySelectorAll(".candidate").length < before, before);
   await tab.keyboard.press("n");
   await told(tab, "30 days");
+  await tab.waitForFunction((left) => document.querySelectorAll(".candidate").length === left, before - 2);
+  await tab.keyboard.press("k");
+  await told(tab, "not asked again");
+  await tab.waitForFunction((left) => document.querySelectorAll(".candidate").length === left, before - 3);
+  await tab.click("summary:text-is('Merge into one')");
+  await tab.fill(".candidate textarea", "Merged by hand into one");
+  await tab.click("button:text-is('Merge')");
+  await told(tab, "Merged");
+  assert.ok(memoryWith("Merged by hand into one"));
+});
+
+await step("one memory is marked as replaced by another one", async () => {
+  const [old, later] = ["Images are resized", "Search uses Postgres"].map(memoryWith);
+  await go(tab, `memory?id=${old.id}`);
+  await tab.click("summary:text-is('Replace')");
+  await tab.fill("[name=other]", later.id.slice(0, 12));
+  await tab.click("text=Mark as replaced");
+  await told(tab, "Marked as replaced.");
+  await tab.waitForSelector("article .flag:text-is('replaced')");
 });
 
 await step("the brief and its settings", async () => {
