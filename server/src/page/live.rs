@@ -64,7 +64,7 @@ pub(super) async fn end_when_unused(page: Page) {
 /// Compares the files of the rows while pages are open. Every program that changes memories changes them.
 pub(super) async fn watch_store(page: Page) {
     let layout = Layout::new(&page.0.project);
-    let mut last = None;
+    let mut last = rows_state(&layout);
     loop {
         tokio::select! {
             () = page.0.stop.cancelled() => return,
@@ -73,8 +73,8 @@ pub(super) async fn watch_store(page: Page) {
         if !page.0.open_pages.is_any_open() {
             continue;
         }
-        let now = Some(rows_state(&layout));
-        if last.is_some() && last != now {
+        let now = rows_state(&layout);
+        if last != now {
             page.0.open_pages.report_change();
         }
         last = now;

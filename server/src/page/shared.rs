@@ -86,11 +86,12 @@ impl Page {
     pub(super) async fn finish_deletions(&self) {
         let warn = || self.0.deletions.take_failure().iter().for_each(|why| print_warning(why));
         warn();
-        for id in self.0.deletions.waiting() {
-            self.delete_now(&id).await;
-            warn();
-        }
+        // One may be under way, and one may just begin.
         while !self.0.deletions.hidden().is_empty() {
+            for id in self.0.deletions.waiting() {
+                self.delete_now(&id).await;
+                warn();
+            }
             sleep(PAUSE).await;
         }
     }

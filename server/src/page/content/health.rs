@@ -16,7 +16,7 @@ use tools::error::ToolError;
 use crate::doctor::{DoctorCheck, run_checks};
 use crate::setup::host_dirs::HostDirs;
 
-/// Faults of hooks on the page, and the most opened memories.
+/// Faults of hooks on the page.
 const FAULTS: usize = 20;
 
 #[derive(Debug, Serialize)]
