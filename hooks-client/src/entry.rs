@@ -1,6 +1,7 @@
 //! The process: arguments, standard input, a deadline, and an exit status that never disturbs the host.
 //!
-//! Only unknown commands are reported on standard error, because hosts show it to people. Faults go to the store's `hook.log`.
+//! Only unknown commands are reported on standard error, because hosts show it to people. Faults go to the store's `hook.log`,
+//! and how long each hook took to `hook.times`.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 use std::sync::OnceLock;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schema::files::layout::Layout;
 use schema::files::project::{ProjectContext, resolve};
@@ -95,24 +96,40 @@ impl Arguments {
 
 /// Hands the event on standard input to `command`, or to the command for that event.
 fn run_command(command: Option<HookCommand>, arguments: Arguments) {
-    exit_after(command.map_or(MAX_RUN_TIME, HookCommand::deadline));
+    let started = Instant::now();
+    let name = command.map_or("an event", HookCommand::name);
+    exit_after(command.map_or(MAX_RUN_TIME, HookCommand::deadline), name);
     panic::set_hook(Box::new(move |fault| {
-        end_early(&format!("a fault in jikime-hook ended {}: {fault}", command.map_or("an event", HookCommand::name)));
+        end_early(&format!("a fault in jikime-hook ended {name}: {fault}"));
         process::exit(0);
     }));
-    match handle_event(command, arguments) {
-        Ok(answer) => answer.iter().for_each(|answer| print_answer(answer)),
-        // Without a store there is nowhere to report it.
-        Err(fault) => STORE.get().into_iter().for_each(|layout| hook_log::append_error(layout, &*fault)),
+    let handled = handle_event(command, arguments);
+    // Without a store there is nowhere to report anything.
+    let layout = STORE.get();
+    match (handled, layout) {
+        (Ok(HandledEvent::Ignored), _) => return,
+        (Ok(HandledEvent::Delivered(answer)), _) => answer.iter().for_each(|answer| print_answer(answer)),
+        (Err(fault), Some(layout)) => hook_log::append_error(layout, &*fault),
+        (Err(_), None) => return,
     }
+    layout.into_iter().for_each(|layout| hook_log::append_time(layout, name, started.elapsed()));
+}
+
+/// What became of an event.
+enum HandledEvent {
+    /// The memory is turned off.
+    Ignored,
+    /// With what the host is to show its model.
+    Delivered(Option<String>),
 }
 
 /// Ends the process after a while, whatever it waits for: a host that never closes our input, or a disk that does not respond.
-fn exit_after(deadline: Duration) {
+fn exit_after(deadline: Duration, name: &'static str) {
     let watch = move || {
         thread::sleep(deadline.saturating_sub(NOTING));
         let noting = thread::Builder::new().stack_size(SPOOL_STACK).spawn(move || {
             end_early(&format!("ended after {} ms, before everything was done", deadline.as_millis()));
+            STORE.get().into_iter().for_each(|layout| hook_log::append_time(layout, name, deadline));
         });
         drop(noting);
         thread::sleep(NOTING);
@@ -122,7 +139,7 @@ fn exit_after(deadline: Duration) {
     let _ = thread::Builder::new().stack_size(WATCH_STACK).spawn(watch);
 }
 
-fn handle_event(command: Option<HookCommand>, arguments: Arguments) -> Result<Option<String>, Box<dyn Error>> {
+fn handle_event(command: Option<HookCommand>, arguments: Arguments) -> Result<HandledEvent, Box<dyn Error>> {
     let Arguments { project, host, .. } = arguments;
     // Claude Code names its project in the environment. Some other hosts name it only in the event.
     let found = if host == HookHost::ClaudeCode { Some(find_store(project.clone(), None)) } else { None };
@@ -136,14 +153,14 @@ fn handle_event(command: Option<HookCommand>, arguments: Arguments) -> Result<Op
     let layout = found.unwrap_or_else(|| find_store(project, directory.as_deref().map(Path::new)))?;
     let loaded = settings::load(layout);
     if loaded.settings.disabled {
-        return Ok(None);
+        return Ok(HandledEvent::Ignored);
     }
     read.map_err(|error| format!("cannot read the event: {error}"))?;
     let answer = deliver_all(command, host, &payloads?, layout, &loaded);
     if is_cut {
         hook_log::append_note(layout, "an event of 64 MB or more: only its beginning is recorded");
     }
-    Ok(answer?)
+    Ok(HandledEvent::Delivered(answer?))
 }
 
 /// Finds the store of the project that `directory`, or else the working directory, belongs to.

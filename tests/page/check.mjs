@@ -3,7 +3,7 @@
 // MODULES is the folder with playwright-core and axe-core.
 
 import assert from "node:assert/strict";
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import path from "node:path";
 
@@ -255,6 +255,26 @@ await step("review with keys", async () => {
   assert.ok(memoryWith("Merged by hand into one"));
 });
 
+await step("a task that may begin, and a secret that somebody wrote into a log", async () => {
+  run("save", "task", "Upgrade the payment client (blocked by: version 4 of the provider's API)");
+  run("save", "learning", "The provider released version 4 of its API");
+  const longTerm = path.join(store.project, ".jikime/memory/MEMORY.md");
+  const written = "itself now, with ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+  writeFileSync(longTerm, readFileSync(longTerm, "utf8").replace("itself now", written));
+  await go(tab, "review");
+  const task = tab.locator('.candidate:has-text("Upgrade the payment client")');
+  await task.locator("button:has-text('ready')").click();
+  await told(tab, "waits no longer");
+  await task.waitFor({ state: "detached" });
+  assert.ok(JSON.parse(run("tasks", "--json")).some((task) => task.content.includes("Upgrade the payment") && task.state === "open"));
+  tab.once("dialog", (question) => question.accept());
+  const secret = tab.locator('.candidate:has-text("deduplicates charges itself")');
+  await secret.locator("button:has-text('remove all secrets')").click();
+  await told(tab, "Removed all secrets");
+  await secret.waitFor({ state: "detached" });
+  assert.ok(!readFileSync(longTerm, "utf8").includes("ghp_"));
+});
+
 await step("one memory is marked as replaced by another one", async () => {
   const [old, later] = ["Images are resized", "Search uses Postgres"].map(memoryWith);
   await go(tab, `memory?id=${old.id}`);
@@ -281,6 +301,7 @@ await step("health", async () => {
   await go(tab, "health");
   assert.ok((await tab.textContent("#live")).includes("Checks"));
   assert.ok((await tab.locator("rect.bar").count()) >= 10);
+  assert.match(await tab.textContent(".times"), /memory-prompt-save\d+\.\d/);
 });
 
 await step("what another program saves appears by itself", async () => {

@@ -79,7 +79,7 @@ pub use history::{DaySummary, HistoryFilter, SessionDay};
 pub use insights::Insight;
 use repair_notes::RepairNotes;
 pub use retention::RetentionPolicy;
-pub use review::{ReviewCandidate, ReviewKind, ReviewReport};
+pub use review::{REVIEW_PAUSE_DAYS, ReviewCandidate, ReviewKind, ReviewReport};
 pub use selection::{SelectedMemories, Selection};
 pub use shared::SharedEngine;
 pub use tasks::{Task, TaskState};

@@ -118,6 +118,10 @@ impl Layout {
         self.store_dir.join("hook.log")
     }
 
+    pub fn hook_times_file(&self) -> PathBuf {
+        self.store_dir.join("hook.times")
+    }
+
     /// Returns the directory of the servers' own logs, with one file per day.
     pub fn server_log_dir(&self) -> PathBuf {
         self.store_dir.join("log")

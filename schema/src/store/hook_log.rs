@@ -1,8 +1,14 @@
-//! The log of hook faults. Hooks have no other place to report them; `memory_stats` reads it.
+//! The log of hook faults, and the file with the times of hooks. Hooks have no other place to report them; `memory_stats` reads the
+//! faults, and the page both.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
 
 use crate::files::layout::Layout;
 use crate::files::store_file::{self, options_for_private};
@@ -11,7 +17,7 @@ use crate::model::moment::Moment;
 use crate::privacy::redaction::redact;
 use crate::privacy::sanitizer::Sanitizer;
 
-/// The size in bytes above which the older half of the log is dropped.
+/// The size in bytes above which the older half of a file is dropped.
 const LIMIT: u64 = 64 * 1024;
 
 /// A week in seconds.
@@ -24,13 +30,57 @@ pub fn append_error(layout: &Layout, error: &(dyn Error + 'static)) {
 
 /// Logs a fault on one line, without secrets that a path in it may contain. If that fails, there is nowhere left to report it.
 pub fn append_note(layout: &Layout, text: &str) {
-    let path = layout.hook_log_file();
-    if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LIMIT) {
-        drop_older_half(layout);
-    }
     let line = format!("{} {}\n", Moment::now().rfc3339(), redact(text).text.replace(['\n', '\r'], " "));
+    append_line(&layout.hook_log_file(), &line);
+}
+
+/// Notes how long a hook ran.
+pub fn append_time(layout: &Layout, hook: &str, took: Duration) {
+    append_line(&layout.hook_times_file(), &format!("{} {} {hook}\n", Moment::now().unix(), took.as_micros()));
+}
+
+fn append_line(path: &Path, line: &str) {
+    if fs::metadata(path).is_ok_and(|metadata| metadata.len() > LIMIT) {
+        drop_older_half(path);
+    }
     let file = options_for_private().append(true).create(true).open(path);
     let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
+}
+
+/// How long the runs of a hook took, in milliseconds.
+#[derive(Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct HookTimes {
+    /// The command, for example `memory-prompt-save`.
+    pub hook: String,
+    pub runs: usize,
+    pub median_ms: f64,
+    /// Nineteen of twenty runs took at most this.
+    pub p95_ms: f64,
+    pub slowest_ms: f64,
+}
+
+/// Returns the times of each hook in the week before `now`, by name.
+pub fn recent_times(layout: &Layout, now: &Moment) -> Vec<HookTimes> {
+    let bytes = store_file::read(&layout.hook_times_file()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let mut found: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for line in text.lines() {
+        let mut parts = line.splitn(3, ' ');
+        let at = parts.next().and_then(|at| at.parse::<i64>().ok());
+        let took = parts.next().and_then(|took| took.parse().ok());
+        if let (Some(at), Some(took), Some(hook)) = (at, took, parts.next())
+            && now.unix().saturating_sub(at) < WEEK
+        {
+            found.entry(hook).or_default().push(took);
+        }
+    }
+    let times = |(hook, mut took): (&str, Vec<u64>)| {
+        took.sort_unstable();
+        let at = |part: usize| took[(took.len() - 1) * part / 100] as f64 / 1000.0;
+        HookTimes { hook: hook.to_owned(), runs: took.len(), median_ms: at(50), p95_ms: at(95), slowest_ms: at(100) }
+    };
+    found.into_iter().map(times).collect()
 }
 
 /// Returns the last faults of the week before `now`, newest first. Older ones are over, or happen again.
@@ -55,11 +105,11 @@ pub fn redact_notes(layout: &Layout, sanitizer: &Sanitizer) {
     }
 }
 
-fn drop_older_half(layout: &Layout) {
-    let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
+fn drop_older_half(path: &Path) {
+    let bytes = store_file::read(path).unwrap_or_default();
     let half = &bytes[bytes.len() / 2..];
     let start = half.iter().position(|byte| *byte == b'\n').map_or(half.len(), |newline| newline + 1);
-    let file = options_for_private().truncate(true).open(layout.hook_log_file());
+    let file = options_for_private().truncate(true).open(path);
     let _ = file.and_then(|mut file| file.write_all(&half[start..]));
 }
 
@@ -77,6 +127,22 @@ mod tests {
         }
         assert!(fs::metadata(layout.hook_log_file()).unwrap().len() <= LIMIT + 200);
         assert!(recent_notes(&layout, &Moment::now(), 1)[0].contains("fault 1999 xxx"));
+    }
+
+    #[test]
+    fn times_of_the_last_week_are_summed_up_by_hook() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        layout.create_dirs_and_gitignore().unwrap();
+        let now = Moment::parse_rfc3339("2026-01-08T11:00:00+09:00").unwrap();
+        let old = now.unix() - WEEK;
+        fs::write(layout.hook_times_file(), format!("{old} 9000000 memory-track\nnot ours\n")).unwrap();
+        for milliseconds in [3, 1, 2, 400] {
+            append_time(&layout, "memory-track", Duration::from_millis(milliseconds));
+        }
+        let summed =
+            HookTimes { hook: "memory-track".to_owned(), runs: 4, median_ms: 2.0, p95_ms: 3.0, slowest_ms: 400.0 };
+        assert_eq!(recent_times(&layout, &now), [summed]);
     }
 
     #[test]

@@ -4,16 +4,14 @@ use std::io::{self, IsTerminal as _};
 
 use clap::Args;
 use indicatif::ProgressBar;
-use schema::log::LONG_TERM_FILE;
-use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
 use schema::store::MemoryRow;
-use schema::tool::SaveInput;
 use serde::Serialize;
 use tools::curation::scrub::ScrubScope;
 use tools::engine::{
-    Engine, ForgetExtent, IndexProgress, OldDatabases, ReviewCandidate, ReviewKind, ReviewReport, Selection,
+    Engine, ForgetExtent, IndexProgress, OldDatabases, REVIEW_PAUSE_DAYS, ReviewCandidate, ReviewKind, ReviewReport,
+    Selection,
 };
 use tools::error::ToolError;
 
@@ -22,9 +20,6 @@ use super::output::{DIM, KIND, Printer, STRONG, short_id};
 use super::pager;
 use super::terminal_text::{clean_for_terminal, count_with_unit, display_width, wrap};
 use crate::exit;
-
-/// Days after which a candidate that was put off returns.
-const LATER: i64 = 30;
 
 /// Columns of a line in a pipe.
 const PIPED_COLUMNS: usize = 120;
@@ -282,8 +277,8 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
             "Kept; it is not asked again.".to_owned()
         }
         (ReviewAnswer::Later | ReviewAnswer::Quit, _) => {
-            engine.dismiss(candidate, Moment::from_unix(Moment::now().unix() + LATER * 86_400, None))?;
-            format!("It returns in {LATER} days.")
+            engine.put_off(candidate)?;
+            format!("It returns in {REVIEW_PAUSE_DAYS} days.")
         }
         (ReviewAnswer::Replace, Some(newer)) => {
             engine.supersede(&older, &newer)?;
@@ -304,8 +299,7 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
             "The task is no longer blocked.".to_owned()
         }
         (ReviewAnswer::Redact, _) => {
-            let is_note = candidate.older.path == LONG_TERM_FILE;
-            let reach = if is_note { ScrubScope::Notes } else { ScrubScope::Logs };
+            let reach = ScrubScope::for_path(&candidate.older.path);
             let (scrubbed, _) = engine.scrub(reach, OldDatabases::Remove)?;
             let count = count_with_unit(scrubbed.findings.len() as u64, "secret");
             format!("Removed {count}. Others may have copies, so change them.")
@@ -322,16 +316,7 @@ fn replace_by_new_text(engine: &mut Engine, old: &MemoryRow) -> anyhow::Result<O
     if content.chars().count() < 2 {
         return Ok(None);
     }
-    let input = SaveInput {
-        kind: old.memory.kind,
-        content,
-        also: None,
-        tags: Vec::new(),
-        metadata: None,
-        long_term: old.path == LONG_TERM_FILE,
-        supersedes: Some(old.memory.id.to_string()),
-    };
-    let saved = engine.save(&input)?;
+    let saved = engine.replace(old, content)?;
     Ok(Some(format!("{} supersedes {}.", short_id(&saved.id), short_id(old.memory.id.as_str()))))
 }
 

@@ -250,7 +250,10 @@ fn is_store_served(layout: &Layout) -> bool {
 /// Whether the store has no memories, no queued events and no files of others.
 fn is_store_empty(layout: &Layout) -> bool {
     let is_ours = |name: &str| {
-        EMPTY.contains(name) || name == "hook.log" || name.starts_with("memory.db") || name.starts_with("index.db")
+        EMPTY.contains(name)
+            || name.starts_with("hook.")
+            || name.starts_with("memory.db")
+            || name.starts_with("index.db")
     };
     let is_empty_folder = |path: &Path| fs::read_dir(path).is_ok_and(|mut items| items.next().is_none());
     let Ok(items) = fs::read_dir(layout.store_dir()) else { return false };

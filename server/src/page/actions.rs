@@ -7,12 +7,9 @@ use axum::Form;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{MemoryType, content_hash};
-use schema::model::moment::Moment;
 use schema::settings::{SettingsOwner, toml_literal};
 use schema::store::MemoryRow;
-use schema::tool::SaveInput;
 use serde::{Deserialize, Serialize};
 use tools::curation::scrub::ScrubScope;
 use tools::engine::{Engine, OldDatabases};
@@ -23,9 +20,6 @@ use super::language::Language;
 use super::shared::{Page, PageError};
 use crate::cli::config_set::write_project_setting;
 use crate::dispatcher::ReadNeed;
-
-/// Days after which a candidate that was put off returns.
-const LATER: i64 = 30;
 
 /// Settings that the page changes.
 const SETTINGS: [&str; 2] = ["brief", "brief_size"];
@@ -84,6 +78,10 @@ impl Page {
             return Err(PageError(ToolError::Unavailable("the server is shutting down".to_owned())));
         }
         let found = self.read(ReadNeed::Store, move |engine| {
+            if !engine.is_writable() {
+                let text = language.of("the store is read-only", "저장소가 읽기 전용입니다");
+                return Err(ToolError::Invalid(text.to_owned()));
+            }
             if !form.other.is_empty() {
                 form.seen_row(engine, &form.other, &form.seen_other, language)?;
             }
@@ -180,7 +178,7 @@ impl ActionForm {
                 language.of("Marked as replaced.", "대체됨으로 표시했습니다.")
             }
             "replace" => {
-                replace(engine, row, self.new_text(language)?)?;
+                engine.replace(row, self.new_text(language)?)?;
                 language.of("Saved; it replaces the old one.", "저장했고, 이전 기억을 대체합니다.")
             }
             "confirm" => {
@@ -198,12 +196,12 @@ impl ActionForm {
             }
             "keep" | "later" => {
                 let candidate = candidate(engine, &self.kind, id, other)?;
-                let is_later = self.action == "later";
-                let until = Moment::from_unix(Moment::now().unix() + LATER * 86_400, None).filter(|_| is_later);
-                engine.dismiss(&candidate, until)?;
-                match is_later {
-                    true => language.of("It returns in 30 days.", "30일 뒤에 다시 물어봅니다."),
-                    false => language.of("Kept; it is not asked again.", "그대로 두고, 다시 묻지 않습니다."),
+                if self.action == "later" {
+                    engine.put_off(&candidate)?;
+                    language.of("It returns in 30 days.", "30일 뒤에 다시 물어봅니다.")
+                } else {
+                    engine.dismiss(&candidate, None)?;
+                    language.of("Kept; it is not asked again.", "그대로 두고, 다시 묻지 않습니다.")
                 }
             }
             "merge" => {
@@ -217,8 +215,7 @@ impl ActionForm {
                 language.of("Merged into one.", "하나로 합쳤습니다.")
             }
             "redact" => {
-                let reach = if row.path == LONG_TERM_FILE { ScrubScope::Notes } else { ScrubScope::Logs };
-                engine.scrub(reach, OldDatabases::Remove)?;
+                engine.scrub(ScrubScope::for_path(&row.path), OldDatabases::Remove)?;
                 language.of(
                     "Removed all secrets. Others may have copies, so change them.",
                     "비밀을 모두 지웠습니다. 복사본이 있을 수 있으니 바꾸세요.",
@@ -251,18 +248,4 @@ impl ActionForm {
         let unknown = |_| ToolError::Invalid(format!("{:?} is no type of memory", self.kind));
         (!self.kind.is_empty()).then(|| self.kind.parse().map_err(unknown)).transpose()
     }
-}
-
-/// Saves the text that is true now instead of an old one.
-fn replace(engine: &mut Engine, old: &MemoryRow, content: String) -> Result<(), ToolError> {
-    let input = SaveInput {
-        kind: old.memory.kind,
-        content,
-        also: None,
-        tags: Vec::new(),
-        metadata: None,
-        long_term: old.path == LONG_TERM_FILE,
-        supersedes: Some(old.memory.id.to_string()),
-    };
-    engine.save(&input).map(drop)
 }

@@ -58,7 +58,7 @@ fn is_of_a_store(name: &str) -> bool {
         .any(|database| name.strip_prefix(database).is_some_and(|ending| ["", "-wal", "-shm"].contains(&ending)));
     let is_lock = !name.contains('/') && name.ends_with(".lock");
     let is_note = name.ends_with(".md") && !name.split('/').any(|part| part.starts_with('.'));
-    let is_known = [".gitignore", "forgotten", "hook.log", "memory.db.go-backup"].contains(&name);
+    let is_known = [".gitignore", "forgotten", "hook.log", "hook.times", "memory.db.go-backup"].contains(&name);
     let is_record = name.starts_with("track/") || name.starts_with("log/");
     is_database || is_lock || is_note || is_known || is_record
 }

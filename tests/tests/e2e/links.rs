@@ -93,6 +93,7 @@ fn linked_database_is_refused_and_hooks_queue() {
 #[case("index.lock")]
 #[case("forgotten")]
 #[case("hook.log")]
+#[case("hook.times")]
 #[case("MEMORY.md")]
 fn no_file_of_ours_is_written_through_a_link(#[case] name: &str) {
     let sandbox = sandbox!();

@@ -42,6 +42,7 @@ fn prompt(sandbox: &Sandbox, text: &str) {
 #[case::index("index.db")]
 #[case::forgotten("forgotten")]
 #[case::faults("hook.log")]
+#[case::times("hook.times")]
 #[case::spool("spool/20260128T013015Z-0.json")]
 fn planted_files_are_reported_and_lose_nothing(#[case] name: &str, #[values(0o666, 0o600)] mode: u32) {
     let Some(sandbox) = sandbox_of_user() else { return };

@@ -199,6 +199,7 @@ fn put_pipe(sandbox: &Sandbox, name: &str) {
 #[case("2026-01-28.md")]
 #[case("forgotten")]
 #[case("hook.log")]
+#[case("hook.times")]
 #[case("store.lock")]
 #[case("index.lock")]
 #[case("queue.lock")]

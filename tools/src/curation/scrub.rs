@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use schema::log::LONG_TERM_FILE;
 use schema::log::log_file;
 use schema::log::{LogEntry, LogKind, entry_replacement, parse};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId};
@@ -30,6 +31,13 @@ pub enum ScrubScope {
     Logs,
     /// Also `MEMORY.md` and notes.
     Notes,
+}
+
+impl ScrubScope {
+    /// The least that changes a memory of that file of the store.
+    pub fn for_path(path: &str) -> Self {
+        if path == LONG_TERM_FILE { Self::Notes } else { Self::Logs }
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

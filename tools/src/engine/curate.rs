@@ -5,6 +5,7 @@ use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture, may_b
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::store::MemoryRow;
+use schema::tool::{SaveInput, SaveOutput};
 
 use super::Engine;
 use crate::error::ToolError;
@@ -71,6 +72,19 @@ impl Engine {
             self.confirm(new.as_str())?;
         }
         Ok(row)
+    }
+
+    /// Saves the text that holds now instead of `old`, at the same place and with the same type.
+    pub fn replace(&mut self, old: &MemoryRow, content: String) -> Result<SaveOutput, ToolError> {
+        self.save(&SaveInput {
+            kind: old.memory.kind,
+            content,
+            also: None,
+            tags: Vec::new(),
+            metadata: None,
+            long_term: old.path == LONG_TERM_FILE,
+            supersedes: Some(old.memory.id.to_string()),
+        })
     }
 
     /// Pins or unpins a memory. Cleanup keeps pinned memories.

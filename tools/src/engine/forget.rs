@@ -106,7 +106,7 @@ impl Engine {
     /// Deletes everything outside logs and rows.
     fn delete_everything_else(&mut self, extent: ForgetExtent) -> Result<(), ToolError> {
         let layout = self.store.layout().clone();
-        let mut files = vec![layout.hook_log_file()];
+        let mut files = vec![layout.hook_log_file(), layout.hook_times_file()];
         for folder in [layout.track_dir(), layout.spool_dir()]
             .into_iter()
             .filter(|folder| store_file::verify(&folder.join("file")).is_ok())

@@ -25,6 +25,9 @@ use crate::index::ReviewPass;
 const PER_READ: usize = 500;
 const PER_PASS: usize = 500;
 
+/// Days after which a candidate that was put off returns.
+pub const REVIEW_PAUSE_DAYS: i64 = 30;
+
 /// The candidates at this moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReviewReport {
@@ -86,6 +89,11 @@ impl Engine {
     /// Keeps a candidate away, until a moment or for good. The note is part of the Markdown.
     pub fn dismiss(&mut self, candidate: &ReviewCandidate, until: Option<Moment>) -> Result<(), ToolError> {
         self.note(&[candidate.dismissal(until)])
+    }
+
+    /// Keeps a candidate away for [`REVIEW_PAUSE_DAYS`].
+    pub fn put_off(&mut self, candidate: &ReviewCandidate) -> Result<(), ToolError> {
+        self.dismiss(candidate, Moment::from_unix(Moment::now().unix() + REVIEW_PAUSE_DAYS * 86_400, None))
     }
 
     /// The newest candidates of a pass that are still open. `candidate` gets the older memory first.

@@ -7,7 +7,7 @@ use schema::files::project::{ProjectContext, checkout_dir, resolve};
 use schema::files::registry::registered_projects;
 use schema::model::moment::Moment;
 use schema::settings;
-use schema::store::hook_log;
+use schema::store::hook_log::{self, HookTimes};
 use schema::tool::StatsOutput;
 use serde::Serialize;
 use tools::engine::{DiskUsage, Engine};
@@ -29,6 +29,8 @@ pub(in crate::page) struct Growth {
     pub(in crate::page) last_30_days: u64,
     #[serde(skip)]
     pub(in crate::page) disk: DiskUsage,
+    /// How long hooks took in the last week, from the start of their program.
+    pub(in crate::page) hook_times: Vec<HookTimes>,
     /// Faults of hooks in the last week, newest first.
     pub(in crate::page) hook_faults: Vec<String>,
     /// The directories of the user's other projects, if the settings allow to name them.
@@ -50,6 +52,7 @@ pub(in crate::page) fn growth(engine: &mut Engine) -> Result<Growth, ToolError> 
         last_30_days: usage.last_30_days,
         disk: usage.storage,
         other_projects,
+        hook_times: hook_log::recent_times(engine.store().layout(), &Moment::now()),
         hook_faults: hook_log::recent_notes(engine.store().layout(), &Moment::now(), FAULTS),
     })
 }

@@ -3,6 +3,7 @@
 use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
+use schema::store::hook_log::HookTimes;
 use serde::Deserialize;
 
 use super::frame::{View, cleaned, type_name};
@@ -97,6 +98,7 @@ fn figures(found: &Growth, language: Language) -> Markup {
             dt { (language.of("types", "종류")) }
             dd { @for (number, count) in stats.types.iter().enumerate() { @if number > 0 { ", " } (type_name(count.kind, language)) " " (count.count) } }
         }
+        (hook_times(&found.hook_times, language))
         @if !found.other_projects.is_empty() {
             h2 { (language.of("Your other projects", "다른 프로젝트")) }
             ul.checks { @for project in &found.other_projects { li { code { "jikime-memory --project " (project.display()) " view" } } } }
@@ -104,6 +106,25 @@ fn figures(found: &Growth, language: Language) -> Markup {
         @if !stats.problems.is_empty() || !found.hook_faults.is_empty() {
             h2 { (language.of("Reported lately", "최근 보고")) }
             ul.checks { @for problem in stats.problems.iter().chain(&found.hook_faults) { li { (clean_for_terminal(problem)) } } }
+        }
+    }
+}
+
+fn hook_times(times: &[HookTimes], language: Language) -> Markup {
+    html! {
+        @if !times.is_empty() {
+            h2 { (language.of("Hooks in the last 7 days", "지난 7일의 훅")) span.quiet { (language.of("milliseconds", "밀리초")) } }
+            table.times {
+                thead { tr {
+                    th scope="col" { (language.of("hook", "훅")) } th scope="col" { (language.of("runs", "횟수")) }
+                    th scope="col" { (language.of("median", "중앙값")) } th scope="col" { (language.of("95 %", "95%")) }
+                    th scope="col" { (language.of("slowest", "최대")) }
+                } }
+                tbody { @for hook in times { tr {
+                    th scope="row" { (clean_for_terminal(&hook.hook)) } td { (hook.runs) }
+                    @for time in [hook.median_ms, hook.p95_ms, hook.slowest_ms] { td { (format!("{time:.1}")) } }
+                } } }
+            }
         }
     }
 }
