@@ -15,7 +15,7 @@ use schema::host::transcript::{last_context_tokens, last_model};
 use schema::intake::queue;
 use schema::model::moment::Moment;
 use schema::settings::{self, LoadedSettings};
-use schema::store::StoreError;
+use schema::store::{StoreError, hook_log};
 
 use crate::event_delivery::EventDelivery;
 
@@ -52,14 +52,20 @@ impl EventDelivery<'_> {
         if !is_wanted {
             return Ok(None);
         }
-        // Create no store before there is something to record.
-        if !self.layout.memory_db().exists() {
+        // Create no store before there is something to record, or to read from a team.
+        if !self.layout.memory_db().exists() && !self.layout.team_dir().is_dir() {
             return Ok(None);
         }
         let project = self.layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let checkout = checkout_root(self.directory, self.layout.project());
         let session_id = self.session_id.clone();
         let store = self.open_store()?;
+        if store.require_writable().is_ok()
+            && let Err(error) = store.catch_up_with_team()
+        {
+            // The memories of before are better than none.
+            hook_log::append_error(store.layout(), &error);
+        }
         // A store that can only be read has no rows yet, so report why.
         let mut problems = problems.clone();
         problems.extend(store.require_writable().err().iter().map(ToString::to_string));

@@ -13,6 +13,7 @@ mod locate;
 pub mod log_file;
 mod parse;
 mod render;
+mod team;
 
 pub(crate) use annotate::annotate_entries;
 pub use append::{LONG_TAIL, LogEnd, LogTail, TAIL, complete_interrupted, render_grouped};
@@ -21,6 +22,7 @@ pub use edit::{entry_replacement, insert_long_term, remove_entries};
 pub use entry::{LONG_TERM_FILE, LogEntry, LogKind, ParsedLog};
 pub use locate::{find_entry, find_lines, may_contain};
 pub use parse::{is_without_new_prose, parse};
+pub use team::{SHARED_LIMIT, TEAM_DIR, TeamAct, TeamFile, TeamNote, render_shared, team_author, team_path};
 
 #[cfg(test)]
 mod tests;

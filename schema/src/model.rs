@@ -7,6 +7,7 @@ pub mod error_chain;
 pub mod failure;
 pub mod memory;
 pub mod moment;
+pub mod sharing;
 pub mod standing;
 pub mod state_note;
 pub mod tool_usage;

@@ -16,6 +16,7 @@ mod rows;
 mod schema_upgrade;
 mod sessions;
 mod sync;
+mod team;
 
 pub use database_kind::StoreVersion;
 pub use handle::{ReadOnlyReason, Snapshot, Store, StoreAccess, StoreError};
@@ -26,10 +27,11 @@ pub use locator::Locator;
 pub(crate) use log_state::LogState;
 pub use log_state::SyncedLog;
 pub(crate) use memory_row::EntryState;
-pub use memory_row::{MemoryFilter, MemoryRow, PendingWrite};
+pub use memory_row::{MemoryFilter, MemoryRow, PendingWrite, SharingFilter};
 pub use open::has_less_space_than;
 pub use rows::Rows;
 pub use sync::{CatchUpOutcome, SyncReport};
+pub use team::{SharedMemory, merge_team};
 
 #[cfg(test)]
 mod tests;

@@ -37,6 +37,7 @@ mod sessions;
 mod show;
 mod stats;
 mod tasks;
+mod team;
 pub(crate) mod terminal_text;
 mod timeline;
 mod uninstall;

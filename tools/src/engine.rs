@@ -30,6 +30,7 @@ mod selection;
 mod shared;
 mod stats;
 mod tasks;
+mod team;
 mod usage;
 
 use std::collections::BTreeSet;
@@ -83,6 +84,7 @@ pub use review::{REVIEW_PAUSE_DAYS, ReviewCandidate, ReviewKind, ReviewReport};
 pub use selection::{SelectedMemories, Selection};
 pub use shared::SharedEngine;
 pub use tasks::{Task, TaskState};
+pub use team::{ShareOptions, TeamFinding, TeamOutcome};
 pub use usage::{DiskUsage, FilteredUsage, StoreUsage};
 
 /// Events imported from the spool in one batch.

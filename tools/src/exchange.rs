@@ -178,8 +178,9 @@ impl ExportedMemory {
         let log = match LogKind::from_path(&self.path) {
             // An event has only a time, so it belongs to its own day.
             Some(LogKind::Daily(_)) if self.kind.is_event() => day,
+            // What a team shares becomes the user's own.
+            Some(LogKind::Team) | None => day,
             Some(log) => log,
-            None => day,
         };
         let destination = if log == LogKind::LongTerm { Destination::LongTerm } else { Destination::DailyLog };
         let attributes = MemoryAttributes {
@@ -244,8 +245,8 @@ pub fn render_markdown(rows: &[MemoryRow], notes: &[StateNote]) -> String {
         let log = match LogKind::from_path(&row.path) {
             // An event has only a time, so it belongs to its own day.
             Some(LogKind::Daily(_)) | None if row.memory.kind.is_event() => day,
+            Some(LogKind::Team) | None => day,
             Some(log) => log,
-            None => day,
         };
         let name = log.file_name();
         logs.entry((name != LONG_TERM_FILE, name)).or_default().push(&row.memory);

@@ -18,6 +18,7 @@ const GITIGNORE: &str = "\
 # Written by jikime-memory. MEMORY.md and notes of your own are for the repository, the rest stays on this machine.
 *
 !.gitignore
+!.gitattributes
 !*/
 !*.md
 [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md
@@ -28,6 +29,9 @@ const GITIGNORE: &str = "\
 
 /// The line of `.gitignore` for files such as `2026-01-28.2.md`.
 const LATER_FILES: &str = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].[0-9].md";
+
+/// The line of `.gitignore` for the file that tells git how to merge what a team shares.
+const SHARED_ATTRIBUTES: &str = "!.gitattributes";
 
 /// The paths of one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +109,11 @@ impl Layout {
         self.store_dir.join("spool")
     }
 
+    /// Returns the directory of the files that a team shares.
+    pub fn team_dir(&self) -> PathBuf {
+        self.store_dir.join("team")
+    }
+
     pub fn forgotten_file(&self) -> PathBuf {
         self.store_dir.join("forgotten")
     }
@@ -163,9 +172,24 @@ impl Layout {
         if before.contains(LATER_FILES) {
             return Ok(());
         }
+        self.append_to_gitignore(&before, LATER_FILES)
+    }
+
+    fn append_to_gitignore(&self, before: &str, line: &str) -> io::Result<()> {
         let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
         let mut file = options_for_private().append(true).create(true).open(self.gitignore())?;
-        io::Write::write_all(&mut file, format!("{end}{LATER_FILES}\n").as_bytes())
+        io::Write::write_all(&mut file, format!("{end}{line}\n").as_bytes())
+    }
+
+    /// Creates the directory of the team. A `.gitignore` that an earlier version wrote would hide how git merges its files.
+    pub fn create_team_dir(&self) -> io::Result<()> {
+        verify(&self.team_dir().join("file"))?;
+        self.create_dirs(&[self.team_dir()])?;
+        let before = fs::read_to_string(self.gitignore()).unwrap_or_default();
+        if before.lines().any(|line| line == SHARED_ATTRIBUTES) {
+            return Ok(());
+        }
+        self.append_to_gitignore(&before, SHARED_ATTRIBUTES)
     }
 
     /// Creates only the spool, for a store in which nothing else may be written.

@@ -5,7 +5,7 @@ use crate::model::memory::MemoryType;
 use crate::model::state_note::Phase;
 use crate::model::word_list::WordList;
 use crate::prose::gist::shortened;
-use crate::store::{MemoryFilter, MemoryRow, Rows};
+use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
 
 /// How many memories are shown for one file.
 const MOST: usize = 2;
@@ -30,7 +30,7 @@ const TYPES: [MemoryType; 6] = [
 pub fn memories_naming(rows: Rows<'_>, path: &str) -> rusqlite::Result<Vec<RecalledMemory>> {
     let mut found: Vec<MemoryRow> = Vec::new();
     for kind in TYPES {
-        let filter = MemoryFilter { kind: Some(kind), ..MemoryFilter::default() };
+        let filter = MemoryFilter { kind: Some(kind), sharing: SharingFilter::Own, ..MemoryFilter::default() };
         let named = rows.list(&filter, REACH)?.into_iter().filter(|row| names(&row.memory.content, path));
         found.extend(named.filter(|row| row.superseded_by.is_none() && row.state.phase == Phase::Open));
     }

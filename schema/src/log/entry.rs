@@ -2,6 +2,7 @@
 
 use chrono::NaiveDate;
 
+use super::team::team_author;
 use crate::model::memory::Memory;
 use crate::model::state_note::StateNote;
 
@@ -18,6 +19,8 @@ pub enum LogKind {
     Daily(NaiveDate),
     /// `MEMORY.md`: only entries with our comment are memories.
     LongTerm,
+    /// `team/AUTHOR.md`: what an author shares. Its memories follow from the files of all authors.
+    Team,
 }
 
 impl LogKind {
@@ -25,6 +28,9 @@ impl LogKind {
     pub fn from_path(path: &str) -> Option<Self> {
         if path == LONG_TERM_FILE {
             return Some(Self::LongTerm);
+        }
+        if team_author(path).is_some() {
+            return Some(Self::Team);
         }
         let stem = path.strip_suffix(".md")?;
         let stem = match stem.split_once('.') {
@@ -36,17 +42,19 @@ impl LogKind {
         (date.to_string() == stem).then_some(Self::Daily(date))
     }
 
-    /// Returns the name of the first file of this kind.
+    /// Returns the name of the first file of a day, or of `MEMORY.md`. A team has no file that stands for all.
     pub fn file_name(self) -> String {
         match self {
             Self::Daily(date) => format!("{date}.md"),
             Self::LongTerm => LONG_TERM_FILE.to_owned(),
+            Self::Team => String::new(),
         }
     }
 
-    /// Returns the names of all files of this kind. A day continues in the next file while another program keeps writing the current one.
+    /// Returns the names of all files of this kind, except those of a team. A day continues in the next file while another program keeps
+    /// writing the current one.
     pub fn file_names(self) -> Vec<String> {
-        let mut names = vec![self.file_name()];
+        let mut names: Vec<String> = (self != Self::Team).then(|| self.file_name()).into_iter().collect();
         if let Self::Daily(date) = self {
             names.extend((2..=FILES).map(|number| format!("{date}.{number}.md")));
         }
@@ -55,7 +63,7 @@ impl LogKind {
 
     /// Whether an entry carries the id of its memory. An event does not: its id is derived from its line.
     pub fn has_id(self, memory: &Memory) -> bool {
-        self == Self::LongTerm || !memory.kind.is_event()
+        !matches!(self, Self::Daily(_)) || !memory.kind.is_event()
     }
 }
 

@@ -9,6 +9,7 @@ use chrono::{NaiveDate, NaiveTime};
 
 use super::comment::{EntryFields, SessionMark};
 use super::escape::unescape;
+use super::team::TeamFile;
 use super::{LogEntry, LogKind, ParsedLog};
 use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
@@ -16,6 +17,9 @@ use crate::model::state_note::{StateNote, is_note};
 
 /// Parses the text of a log.
 pub fn parse(text: &str, kind: LogKind) -> ParsedLog {
+    if kind == LogKind::Team {
+        return TeamFile::parse(text).into_log();
+    }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = LogParser::new(kind);
     reader.parse_lines(&split_lines(text));
@@ -25,6 +29,9 @@ pub fn parse(text: &str, kind: LogKind) -> ParsedLog {
 /// Whether appending `added` to `before` leaves the prose of a log as it was. Parses only what is added, and returns `false` if that is not
 /// enough to decide.
 pub fn is_without_new_prose(before: &str, added: &str, kind: LogKind) -> bool {
+    if kind == LogKind::Team {
+        return before.ends_with('\n') && parse(added, kind).prose.is_empty();
+    }
     let before = before.strip_prefix('\u{feff}').unwrap_or(before);
     let mut reader = LogParser::new(kind);
     // A heading ends whatever precedes it, so any line that looks like a heading is one.
@@ -165,7 +172,7 @@ impl LogParser {
         match (self.part, self.kind) {
             (LogPart::Section(kind), _) => Some(EntryStart { kind, text, event }),
             // In MEMORY.md an entry of ours may be under any heading, and its comment has its type.
-            (_, LogKind::LongTerm) => Some(EntryStart { kind: MemoryType::Learning, text, event }),
+            (_, LogKind::LongTerm | LogKind::Team) => Some(EntryStart { kind: MemoryType::Learning, text, event }),
             (_, LogKind::Daily(_)) => {
                 event.map(|event| EntryStart { kind: event.kind, text: event.text, event: Some(event) })
             }
@@ -245,7 +252,7 @@ impl LogParser {
         }
         let day = match self.kind {
             LogKind::Daily(day) => Some(day),
-            LogKind::LongTerm => None,
+            LogKind::LongTerm | LogKind::Team => None,
         };
         let at = fields.at(day).or_else(|| self.entry_moment(day, event.map(|event| event.time), &mut content));
         let session_id = match event {

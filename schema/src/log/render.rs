@@ -4,6 +4,7 @@ use super::LogKind;
 use super::comment::EntryFields;
 use super::escape::escape;
 use super::parse::EventLine;
+use super::team::render_shared;
 use crate::model::memory::{Memory, MemoryType};
 
 /// Returns the first line of an entry.
@@ -18,6 +19,7 @@ pub(super) fn render(memory: &Memory, kind: LogKind) -> String {
     match kind {
         LogKind::Daily(_) if memory.kind.is_event() => render_event(memory, EntryFields::for_event(memory)),
         LogKind::Daily(_) => render_lines("- ", memory, Some(EntryFields::for_section(memory))),
+        LogKind::Team => render_shared(memory),
         LogKind::LongTerm => render_lines("- ", memory, Some(EntryFields::for_long_term(memory))),
     }
 }

@@ -35,7 +35,7 @@ fn write(file: &mut Vec<u8>, memory: &Memory, kind: LogKind) -> usize {
             let added = LogEnd::from_tail(LogTail::Whole(file)).append_entry(memory, day);
             file.extend(added);
         }
-        LogKind::LongTerm => *file = insert_long_term(file, memory),
+        LogKind::LongTerm | LogKind::Team => *file = insert_long_term(file, memory),
     }
     *find_lines(file, memory, &kind.file_name(), kind).unwrap().start()
 }

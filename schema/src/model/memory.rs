@@ -169,6 +169,14 @@ impl MemoryType {
         )
     }
 
+    /// Whether a memory of this type can be shared with a team: what holds for everybody, and not what happened or what somebody prefers.
+    pub fn is_shareable(self) -> bool {
+        matches!(
+            self,
+            Self::Decision | Self::Learning | Self::ErrorFix | Self::Convention | Self::Architecture | Self::Pattern
+        )
+    }
+
     /// Returns the importance, from 0 to 3, of a memory of this type that does not set its own.
     pub fn default_importance(self) -> u8 {
         match self {

@@ -62,6 +62,23 @@ impl Anonymiser {
         Cow::Owned(replaced + &text[end..])
     }
 
+    /// Names what a text contains of this.
+    pub fn kinds_in(&self, text: &str) -> Vec<&'static str> {
+        let mut found = self.find_patterns(text);
+        self.add_names(text, &mut found);
+        let kind = |placeholder: &str| match placeholder.split(' ').next() {
+            Some("[e-mail") => "an e-mail address",
+            Some("[phone") => "a phone number",
+            Some("[user") => "your name on this machine",
+            Some("[host") => "the name of this machine",
+            _ => "a home directory",
+        };
+        let mut kinds: Vec<&str> = found.iter().map(|(_, placeholder)| kind(placeholder)).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
     fn find_patterns(&self, text: &str) -> Vec<(Range<usize>, String)> {
         static COMPILED: OnceLock<Option<Regex>> = OnceLock::new();
         let Some(pattern) = COMPILED.get_or_init(|| Regex::new(PATTERN).ok()) else { return Vec::new() };
@@ -200,6 +217,14 @@ mod tests {
     #[case("lines +120 -340, bytes 4096 8192, 100-200-3000x")]
     fn other_texts_stay(#[case] text: &str) {
         assert_eq!(applied(text), text);
+    }
+
+    #[test]
+    fn kinds_are_named_once() {
+        let kinds = anonymiser().kinds_in("a@example.com, b@example.com: /home/haeun, haeun on deep-thought");
+        let expected =
+            ["a home directory", "an e-mail address", "the name of this machine", "your name on this machine"];
+        assert_eq!(kinds, expected);
     }
 
     #[test]

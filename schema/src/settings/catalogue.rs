@@ -20,7 +20,7 @@ pub(super) struct SettingKey {
     pub(super) is_user_only: bool,
 }
 
-pub(super) const KEYS: [SettingKey; 25] = [
+pub(super) const KEYS: [SettingKey; 28] = [
     SettingKey {
         name: "capture",
         variable: Some("JIKIME_CAPTURE"),
@@ -146,6 +146,34 @@ pub(super) const KEYS: [SettingKey; 25] = [
                       conventions. A project's file can turn this off, but not on.",
         is_guard: true,
         is_user_only: false,
+    },
+    SettingKey {
+        name: "team_author",
+        variable: Some("JIKIME_TEAM_AUTHOR"),
+        values: "letters and digits in lower case and `-`, such as `\"minji\"`",
+        default: "none",
+        description: "Your name as an author of shared memories. `jikime-memory team init` sets it.",
+        is_guard: false,
+        is_user_only: true,
+    },
+    SettingKey {
+        name: "team_own_approval",
+        variable: None,
+        values: "`\"on\"` or `\"off\"`",
+        default: "`\"off\"`",
+        description: "Count an author's approval of their own shared memory. Commit it in the project's file, so that it is the same for the \
+                      whole team.",
+        is_guard: false,
+        is_user_only: false,
+    },
+    SettingKey {
+        name: "team_share_by_model",
+        variable: Some("JIKIME_TEAM_SHARE_BY_MODEL"),
+        values: "`\"on\"` or `\"off\"`",
+        default: "`\"off\"`",
+        description: "Let the model propose memories to the team with `share` of `memory_save`. Otherwise only people share.",
+        is_guard: false,
+        is_user_only: true,
     },
     SettingKey {
         name: "embedding_provider",

@@ -18,6 +18,7 @@ use crate::files::project::user_settings_file as user_file;
 use crate::files::regular_file;
 use crate::files::store_file::{read_or_create_key, verify};
 use crate::files::trust;
+use crate::model::sharing::is_author;
 use crate::privacy::anonymiser::Anonymiser;
 use crate::privacy::sanitizer::Sanitizer;
 
@@ -77,6 +78,12 @@ pub struct Settings {
     pub anonymise: bool,
     /// Whether this project and the user's other memories may see each other.
     pub other_projects: bool,
+    /// The user's name as an author of shared memories.
+    pub team_author: Option<String>,
+    /// Whether authors may approve their own shared memories.
+    pub team_own_approval: bool,
+    /// Whether the model may share memories.
+    pub team_share_by_model: bool,
     /// The source of embeddings.
     pub embedding_provider: EmbeddingProvider,
     /// The provider's name of the model, or the path of a local model. `None` is the provider's default.
@@ -119,6 +126,9 @@ impl Default for Settings {
             redact: Vec::new(),
             anonymise: false,
             other_projects: false,
+            team_author: None,
+            team_own_approval: false,
+            team_share_by_model: false,
             embedding_provider: EmbeddingProvider::Auto,
             embedding_model: None,
             search_weights: None,
@@ -289,6 +299,11 @@ impl Settings {
             // A project adds to the user's lists and removes nothing.
             "exclude" => self.exclude.extend(parse_texts(value)?),
             "other_projects" => self.other_projects = parse_switch(value)?,
+            "team_author" => {
+                self.team_author = Some(parse_word(value).filter(|name| is_author(name))?.to_owned());
+            }
+            "team_own_approval" => self.team_own_approval = parse_switch(value)?,
+            "team_share_by_model" => self.team_share_by_model = parse_switch(value)?,
             "anonymise" => self.anonymise = parse_switch(value)?,
             "redact" => self.redact.extend(parse_texts(value)?),
             "embedding_provider" => {
@@ -322,7 +337,11 @@ impl Settings {
 
 /// What a project could do with a setting that only the user may set.
 pub(super) fn danger(name: &str) -> &'static str {
-    if name.starts_with("gc_") { "delete your memories" } else { "send your memories to others" }
+    match name {
+        _ if name.starts_with("gc_") => "delete your memories",
+        "team_author" => "write in your name",
+        _ => "send your memories to others",
+    }
 }
 
 /// Whether a setting looks like an API key. Files are committed and copied, so they must not contain keys.

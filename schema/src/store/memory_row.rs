@@ -2,8 +2,10 @@
 
 use rusqlite::{Row as SqlRow, ToSql};
 
+use crate::log::team_author;
 use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
+use crate::model::sharing::SharedState;
 use crate::model::state_note::{MemoryState, Phase};
 
 /// A memory with everything that the database has about it.
@@ -38,6 +40,11 @@ impl MemoryRow {
             && self.superseded_by.is_none()
     }
 
+    /// Returns what the team thinks of the memory `now` if it is shared, also by its user.
+    pub fn shared_state(&self, now: &Moment) -> Option<SharedState> {
+        team_author(&self.path).map(|_| SharedState::read(&self.memory.attributes.metadata, now))
+    }
+
     /// Whether the entry waits to be written.
     pub fn is_pending(&self) -> bool {
         self.pending_write != PendingWrite::No
@@ -54,6 +61,9 @@ pub enum PendingWrite {
     Overwritten = 2,
 }
 
+/// The condition that a memory is not shared. `0` follows `/`.
+pub(super) const OWN: &str = " AND NOT (path > 'team/' AND path < 'team0')";
+
 /// Restricts a list of memories. A field that is `None` allows everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryFilter {
@@ -64,6 +74,16 @@ pub struct MemoryFilter {
     /// The last moment, RFC 3339 in UTC.
     pub until: Option<String>,
     pub path: Option<String>,
+    pub sharing: SharingFilter,
+}
+
+/// Restricts a list to the user's own memories, or to those that the team approved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SharingFilter {
+    #[default]
+    All,
+    Own,
+    Approved,
 }
 
 impl MemoryFilter {
@@ -81,6 +101,13 @@ impl MemoryFilter {
         narrow(" AND created_at >= ?", self.since.clone());
         narrow(" AND created_at <= ?", self.until.clone());
         narrow(" AND path = ?", self.path.clone());
+        sql.push_str(match self.sharing {
+            SharingFilter::All => "",
+            SharingFilter::Own => OWN,
+            SharingFilter::Approved => {
+                " AND path > 'team/' AND path < 'team0' AND json_extract(metadata, '$.shared') = 'approved'"
+            }
+        });
         (sql, values)
     }
 }

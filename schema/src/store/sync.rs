@@ -48,7 +48,14 @@ const BATCH: usize = 200;
 impl Store {
     /// Returns the logs that changed since their rows were derived, including deleted ones.
     pub fn changed_logs(&self) -> Result<Vec<String>, StoreError> {
-        Ok(file_stamp::changed_paths(&self.layout, self.existing_logs()?, self.known_files()?))
+        let present = self.existing_logs()?;
+        let mut changed = file_stamp::changed_paths(&self.layout, present.clone(), self.known_files()?);
+        for path in self.changed_team_files(&present)? {
+            if !changed.contains(&path) {
+                changed.push(path);
+            }
+        }
+        Ok(changed)
     }
 
     /// Returns every log that exists or has rows, in whatever state.
@@ -57,7 +64,7 @@ impl Store {
         Ok(self.existing_logs()?.into_iter().chain(known).collect())
     }
 
-    fn existing_logs(&self) -> Result<Vec<String>, StoreError> {
+    pub(super) fn existing_logs(&self) -> Result<Vec<String>, StoreError> {
         let listing = self.layout.markdown_files();
         let present = listing.map_err(|source| self.io_error("list", self.layout.store_dir(), source))?;
         Ok(present.into_iter().filter(|path| LogKind::from_path(path).is_some()).collect())
@@ -95,6 +102,9 @@ impl Store {
     /// Derives the rows of one log from its text, unless another program is writing it. A file that is not a log has no rows.
     pub fn sync_log(&mut self, path: &str) -> Result<SyncReport, StoreError> {
         let Some(kind) = LogKind::from_path(path) else { return self.delete_rows(path) };
+        if kind == LogKind::Team {
+            return self.sync_team();
+        }
         let mut work = SyncBatch::new(path, &self.layout);
         let mut attempts = 0;
         loop {

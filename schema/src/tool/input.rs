@@ -143,6 +143,9 @@ pub struct SaveInput {
     /// Id it replaces
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
+    /// Also propose it to the team
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub share: bool,
 }
 
 /// `memory_stats` has no arguments.

@@ -59,7 +59,8 @@ pub struct Hit {
     pub score: f64,
     /// `suggested` may be off topic.
     pub confidence: Confidence,
-    /// `superseded`, `long_term`, `pinned`, `done` of a task, `personal`.
+    /// `superseded`, `long_term`, `pinned`, `done` of a task, `personal`, `shared` by the team, perhaps only `proposed`
+    /// or `retired`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
     /// The id of what replaced it.

@@ -99,6 +99,11 @@ pub(crate) fn write_project_setting(project: &Path, name: &str, literal: &str) -
     Ok(overriding_source(&layout, name, &path))
 }
 
+/// Writes a setting to the user's own file.
+pub(super) fn write_user_setting(name: &str, literal: &str) -> Result<(), ToolError> {
+    write_setting(&user_path()?, None, name, Some(literal))
+}
+
 /// Changes or removes a setting in a file.
 fn write_setting(path: &Path, within: Option<&Path>, name: &str, literal: Option<&str>) -> Result<(), ToolError> {
     let place = clean_for_terminal(&path.to_string_lossy());

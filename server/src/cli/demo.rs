@@ -103,6 +103,7 @@ fn save_decision(engine: &mut Engine) -> anyhow::Result<()> {
         metadata: None,
         long_term: true,
         supersedes: None,
+        share: false,
     })?;
     Ok(())
 }

@@ -32,8 +32,9 @@ use super::save::run_save;
 use super::scrub::run_scrub;
 use super::search::{run_search, search_all_projects};
 use super::show::run_show;
+use super::team::{TeamArguments, TeamCommand};
 use super::uninstall::run_uninstall;
-use super::{browse, completions, config, curate, demo, gc, migrate, sessions, stats, tasks, timeline};
+use super::{browse, completions, config, curate, demo, gc, migrate, sessions, stats, tasks, team, timeline};
 use crate::exit;
 use crate::http::{BearerToken, HttpAccess};
 use crate::network::ReqwestNetwork;
@@ -123,6 +124,21 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         CliCommand::Review(arguments) => {
             with_memory(common, |engine| run_review(engine, &printer, &arguments, &progress_bar("memories")))
         }
+        CliCommand::Team(TeamArguments { command: None }) => {
+            with_memory(common, |engine| team::list_team(engine, &printer))
+        }
+        CliCommand::Team(TeamArguments { command: Some(TeamCommand::Init { author }) }) => {
+            let project = resolve_project_to_write(common)?;
+            with_engine(&project, |engine| team::init_team(engine, &printer, author.as_deref()))
+        }
+        CliCommand::Team(TeamArguments { command: Some(TeamCommand::Check) }) => {
+            let mut status = ExitCode::SUCCESS;
+            with_memory(common, |engine| Ok(status = team::check_team(engine, &printer)?))?;
+            return Ok(status);
+        }
+        CliCommand::Share(arguments) => with_memory(common, |engine| team::share(engine, &printer, &arguments)),
+        CliCommand::Approve(arguments) => with_memory(common, |engine| team::approve(engine, &printer, &arguments)),
+        CliCommand::Retire(arguments) => with_memory(common, |engine| team::retire(engine, &printer, &arguments)),
         CliCommand::Export(arguments) => with_memory(common, |engine| run_export(engine, arguments)),
         CliCommand::Forget(arguments) => {
             with_deletable_memory(common, deletes, |engine| run_forget(engine, &printer, arguments))

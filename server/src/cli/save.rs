@@ -78,6 +78,7 @@ pub(crate) fn run_save(engine: &mut Engine, printer: &Printer, arguments: SaveAr
         metadata: metadata.map(serde_json::Value::String),
         long_term,
         supersedes: supersedes.map(|id| engine.resolve_id(&id)).transpose()?,
+        share: false,
     };
     let prepared = engine.prepare(&input)?;
     let redactions = prepared.redactions();

@@ -41,7 +41,7 @@ impl ResourceUri {
             rest => match rest.split_once('/')? {
                 ("daily", date) => match LogKind::from_path(&format!("{date}.md"))? {
                     LogKind::Daily(date) => Self::Daily(date),
-                    LogKind::LongTerm => return None,
+                    LogKind::LongTerm | LogKind::Team => return None,
                 },
                 ("memory", id) if !id.is_empty() && !id.contains('/') => Self::Memory(id.to_owned()),
                 _ => return None,
@@ -217,7 +217,7 @@ pub(super) fn hit_link(hit: &Hit) -> Resource {
 fn log_dates(logs: &[LogKind]) -> impl Iterator<Item = NaiveDate> {
     logs.iter().filter_map(|log| match log {
         LogKind::Daily(date) => Some(*date),
-        LogKind::LongTerm => None,
+        LogKind::LongTerm | LogKind::Team => None,
     })
 }
 

@@ -14,7 +14,11 @@ const MAX_BATCH: usize = 64;
 
 /// The sender of a save request.
 enum SaveReply {
-    Tool(ReplySender<SaveOutput>),
+    Tool {
+        reply: ReplySender<SaveOutput>,
+        /// Whether the memory is also proposed to the team.
+        is_shared: bool,
+    },
     Hook(ReplySender<()>),
 }
 
@@ -53,7 +57,7 @@ impl WorkerState {
             SaveRequest::Tool { input, reply } => match self.guarded(|worker| worker.open_engine()?.prepare(&input)) {
                 Ok(prepared) => {
                     memories.push(prepared);
-                    Some(SaveReply::Tool(reply))
+                    Some(SaveReply::Tool { reply, is_shared: input.share })
                 }
                 Err(error) => {
                     let _ = reply.send(Err(error));
@@ -86,10 +90,18 @@ impl WorkerState {
     fn send_outcomes(&mut self, reply: SaveReply, outcomes: Vec<Result<CaptureOutcome, ToolError>>) {
         let saved: Result<Vec<CaptureOutcome>, ToolError> = outcomes.into_iter().collect();
         match reply {
-            SaveReply::Tool(reply) => {
+            SaveReply::Tool { reply, is_shared } => {
                 let nothing = || ToolError::Internal("nothing was saved".to_owned());
                 let saved = saved.and_then(|saved| saved.into_iter().next().ok_or_else(nothing));
-                let _ = reply.send(saved.and_then(|saved| self.open_engine()?.compact_save_output(saved)));
+                let output = saved.and_then(|saved| {
+                    let engine = self.open_engine()?;
+                    let mut output = engine.compact_save_output(saved)?;
+                    if is_shared {
+                        output.message = format!("{}; {}", output.message, engine.propose_for_model(&output.id));
+                    }
+                    Ok(output)
+                });
+                let _ = reply.send(output);
             }
             SaveReply::Hook(reply) => {
                 crash_point::crash_if_armed("queue.kept");

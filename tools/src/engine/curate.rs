@@ -15,6 +15,7 @@ impl Engine {
     /// text becomes a new memory of type `kind`.
     pub fn promote(&mut self, id: &str, kind: Option<MemoryType>) -> Result<MemoryRow, ToolError> {
         let (id, row) = self.find_by_prefix(id)?;
+        Self::require_own(&row)?;
         if row.path == LONG_TERM_FILE {
             return Ok(row);
         }
@@ -84,6 +85,7 @@ impl Engine {
             metadata: None,
             long_term: old.path == LONG_TERM_FILE,
             supersedes: Some(old.memory.id.to_string()),
+            share: false,
         })
     }
 
@@ -98,6 +100,7 @@ impl Engine {
         id: &MemoryId,
         edit: impl Fn(&mut MemoryAttributes),
     ) -> Result<MemoryRow, ToolError> {
+        Self::require_own(&self.find_by_prefix(id.as_str())?.1)?;
         let row = self.with_repair(|engine| Ok(revise::edit_attributes(&mut engine.store, id, &edit)?))?;
         row.ok_or_else(|| not_found(id.as_str()))
     }
@@ -150,6 +153,7 @@ mod tests {
             metadata: None,
             long_term: false,
             supersedes: None,
+            share: false,
         };
         engine.save(&input).unwrap().id
     }

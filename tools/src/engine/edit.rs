@@ -27,6 +27,7 @@ impl Engine {
     /// Replaces the text of a memory, which must still have the text of `before`. Its id, type, time and tags stay.
     pub fn edit_text(&mut self, before: &MemoryRow, text: &str) -> Result<EditedMemory, ToolError> {
         let id = &before.memory.id;
+        Self::require_own(before)?;
         if text.trim().is_empty() {
             return Err(ToolError::Invalid(format!("the new text is empty; `forget {id}` deletes the memory")));
         }

@@ -12,6 +12,7 @@ use schema::files::store_file;
 use schema::host::session_record::composed_summaries;
 use schema::host::track_buffer::{self, BufferedUse};
 use schema::intake::forget::forget_rows;
+use schema::log::team_author;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
 use schema::store::MemoryRow;
@@ -73,7 +74,10 @@ impl Engine {
             forgotten::add_texts(self.store.layout(), [forgotten::session_key(session).as_str()])?;
         }
         self.forget_day_summaries(&selected.rows)?;
-        let memories = self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &selected.rows, done)?))?;
+        let (shared, own): (Vec<MemoryRow>, Vec<MemoryRow>) =
+            selected.rows.iter().cloned().partition(|row| team_author(&row.path).is_some());
+        let mut memories = self.forget_shared(&shared)?;
+        memories += self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &own, done)?))?;
         self.forget_summaries(&selected.rows)?;
         if let Some(selection) = &selected.selection {
             self.forget_in_buffers(selection, selected)?;
@@ -116,7 +120,9 @@ impl Engine {
         }
         if extent == ForgetExtent::Everything {
             let notes = layout.markdown_files().map_err(|error| file_error("list", layout.store_dir(), &error))?;
-            files.extend(notes.iter().map(|path| layout.store_path(path)));
+            // What a team shares is not the user's alone.
+            let own = notes.iter().filter(|path| team_author(path).is_none());
+            files.extend(own.map(|path| layout.store_path(path)));
             files.push(layout.forgotten_file());
             // Forgotten memories may be imported again, so transcripts must be read again.
             self.with_repair(|engine| {

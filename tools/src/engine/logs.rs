@@ -37,9 +37,10 @@ fn file_text(layout: &Layout, path: &str) -> Result<String, ToolError> {
 pub(super) fn list_logs(layout: &Layout) -> Result<Vec<LogKind>, ToolError> {
     let listing = layout.markdown_files();
     let files = listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?;
-    let mut logs: Vec<LogKind> = files.iter().filter_map(|path| LogKind::from_path(path)).collect();
+    let mut logs: Vec<LogKind> =
+        files.iter().filter_map(|path| LogKind::from_path(path)).filter(|log| *log != LogKind::Team).collect();
     logs.sort_by_key(|log| match log {
-        LogKind::LongTerm => (0, Reverse(None)),
+        LogKind::LongTerm | LogKind::Team => (0, Reverse(None)),
         LogKind::Daily(date) => (1, Reverse(Some(*date))),
     });
     // A day may have several files.

@@ -145,7 +145,8 @@ impl Engine {
         let cleaned = |text: &String| sanitizer.clean(text).text.into_owned();
         let (content, also) = (cleaned(&row.memory.content), also.as_ref().map(cleaned));
         tags = tags.iter().map(cleaned).filter(|tag| !tag.trim().is_empty()).collect();
-        let input = SaveInput { kind, content, also, tags, metadata: None, long_term: false, supersedes: None };
+        let input =
+            SaveInput { kind, content, also, tags, metadata: None, long_term: false, supersedes: None, share: false };
         Engine::open(&root, None, None)?.save(&input)
     }
 

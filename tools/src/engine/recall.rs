@@ -89,7 +89,7 @@ fn strip_words(text: &str, list: &WordList) -> String {
 fn may_be_shown(hit: &Hit, session_id: &str) -> bool {
     hit.session_id.as_deref().is_none_or(|session| session != session_id)
         && hit.kind != Some(MemoryType::UserPrompt)
-        && !hit.flags.iter().any(|flag| flag == "superseded")
+        && !hit.flags.iter().any(|flag| ["superseded", "proposed", "retired"].contains(&flag.as_str()))
 }
 
 /// The full text of a memory, or the passage of a note.

@@ -10,6 +10,7 @@ pub use review_candidate::{ReviewCandidate, ReviewKind};
 use std::cell::Cell;
 
 use schema::host::given;
+use schema::log::team_author;
 use schema::model::moment::Moment;
 use schema::prose::comparison::{TextRelation, ValueKind};
 use schema::settings;
@@ -60,6 +61,10 @@ impl Engine {
             let decisions = ReviewDecisions::from_notes(store.rows().reviews()?);
             let put_off = Cell::new(0);
             let is_open = |found: &ReviewCandidate| {
+                // What a team shares is not changed by a review.
+                if std::iter::once(&found.older).chain(&found.newer).any(|row| team_author(&row.path).is_some()) {
+                    return false;
+                }
                 put_off.update(|count| count + usize::from(!found.is_settled() && decisions.put_off(found, &now)));
                 !found.is_settled() && !decisions.hide(found, &now)
             };

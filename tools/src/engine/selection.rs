@@ -6,7 +6,7 @@ use std::path::Path;
 
 use schema::files::layout::STORE_DIR;
 use schema::host::track_buffer::BufferedUse;
-use schema::log::LogKind;
+use schema::log::{LogKind, team_author};
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::tool_usage;
@@ -118,9 +118,11 @@ impl Engine {
         selected.selection = Some(selection.clone());
         let (mut last, mut drawn) = (0, Vec::new());
         loop {
-            let rows = self.with_repair(|engine| Ok(engine.store.rows().inserted_after(last, PIECE)?))?;
+            let mut rows = self.with_repair(|engine| Ok(engine.store.rows().inserted_after(last, PIECE)?))?;
             let Some(row) = rows.last() else { break };
             last = row.seq;
+            // What a team shares is selected only by its id.
+            rows.retain(|row| !whole.ids.is_empty() || team_author(&row.path).is_none());
             selected.total += rows.len();
             for row in rows {
                 if judge.matches(&row) {

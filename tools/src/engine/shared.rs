@@ -129,6 +129,7 @@ mod tests {
                 metadata: None,
                 long_term: false,
                 supersedes: None,
+                share: false,
             };
             writer.save(&input).unwrap().id
         };

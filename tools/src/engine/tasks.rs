@@ -142,6 +142,7 @@ mod tests {
             metadata: waits_for.map(|waits_for| json!({"blocked_by": waits_for})),
             long_term: false,
             supersedes: supersedes.map(str::to_owned),
+            share: false,
         };
         engine.save(&input).unwrap().id
     }

@@ -3,6 +3,8 @@
 use schema::files::layout::STORE_DIR;
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{Memory, MemoryType};
+use schema::model::moment::Moment;
+use schema::model::sharing::SharedState;
 use schema::store::{CatchUpOutcome, Locator, Store};
 use schema::tool::{Confidence, Hit, HitSource, SearchMode, SearchOutput};
 
@@ -222,6 +224,12 @@ fn build_hit(
         && !row.is_open_task()
     {
         flags.push("done".to_owned());
+    }
+    if let Passage::Memory(row) = &passage
+        && let Some(state) = row.shared_state(&Moment::now())
+    {
+        flags.push("shared".to_owned());
+        flags.extend((state != SharedState::Approved).then(|| state.name().to_owned()));
     }
     let memory = passage.memory();
     let score = f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0;

@@ -157,7 +157,7 @@ impl Passage {
             Self::Memory(row) => Some(row.memory.at),
             Self::Chunk(chunk) => match LogKind::from_path(&chunk.path)? {
                 LogKind::Daily(day) => Some(Moment::from_local_unknown(day, chrono::NaiveTime::MIN)),
-                LogKind::LongTerm => None,
+                LogKind::LongTerm | LogKind::Team => None,
             },
         }
     }

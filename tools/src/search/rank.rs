@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{Memory, MemoryId, MemoryType};
+use schema::model::moment::Moment;
+use schema::model::sharing::SharedState;
 use schema::prose::supersession::{Statement, Strictness, is_statement};
 use schema::store::MemoryRow;
 
@@ -69,13 +71,24 @@ pub(super) fn rank(
 
 /// Superseded statements are last, unless the question asks for the past.
 fn order(ranked: &mut [RankedCandidate], asks_past: bool) {
+    let now = Moment::now();
+    let state = |ranked: &RankedCandidate| match &ranked.candidate.passage {
+        Passage::Memory(row) => row.shared_state(&now),
+        Passage::Chunk(_) => None,
+    };
     ranked.sort_by(|a, b| {
-        let superseded = |ranked: &RankedCandidate| !asks_past && ranked.candidate.passage.superseded_by().is_some();
+        let superseded = |ranked: &RankedCandidate| {
+            let is_over =
+                ranked.candidate.passage.superseded_by().is_some() || state(ranked) == Some(SharedState::Retired);
+            !asks_past && is_over
+        };
         let later = |ranked: &RankedCandidate| std::cmp::Reverse(ranked.candidate.passage.at());
         // The id decides last, so that the order does not depend on the database.
         superseded(a)
             .cmp(&superseded(b))
             .then(b.score.total_cmp(&a.score))
+            // The user's own memories precede equal ones of the team.
+            .then(state(a).is_some().cmp(&state(b).is_some()))
             .then(later(a).cmp(&later(b)))
             .then_with(|| a.candidate.passage.id().cmp(b.candidate.passage.id()))
     });
@@ -83,6 +96,7 @@ fn order(ranked: &mut [RankedCandidate], asks_past: bool) {
 
 /// Marks statements as superseded that a newer one among the first plainly replaces, unless a person kept both, and returns whether there are any.
 fn mark_outdated(ranked: &mut [RankedCandidate], is_kept: &dyn Fn(&MemoryId, &MemoryId) -> bool) -> bool {
+    let now = Moment::now();
     let mut stated: Vec<(&mut MemoryRow, Statement)> = Vec::new();
     for ranked in ranked.iter_mut().take(COMPARED) {
         // Passages without a word of the question are here by chance; they would hide others only if there are vectors.
@@ -90,6 +104,7 @@ fn mark_outdated(ranked: &mut [RankedCandidate], is_kept: &dyn Fn(&MemoryId, &Me
             && let Passage::Memory(row) = &mut ranked.candidate.passage
             && is_statement(row.memory.kind)
             && row.superseded_by.is_none()
+            && row.shared_state(&now).is_none_or(|state| state == SharedState::Approved)
         {
             let statement = Statement::of(&row.memory.content);
             stated.push((row, statement));

@@ -8,9 +8,10 @@ use std::path::Path;
 use super::budget::{LINE, Line, Part};
 use crate::host::classifier::introduces_steps;
 use crate::host::code::changes::ChangeDetector;
-use crate::log::LONG_TERM_FILE;
+use crate::log::{LONG_TERM_FILE, team_author};
 use crate::model::memory::{MemoryId, MemoryType};
 use crate::model::moment::Moment;
+use crate::model::sharing::SharedState;
 use crate::model::standing::Standing;
 use crate::model::state_note::Phase;
 use crate::privacy::output_text::clean_line;
@@ -19,7 +20,7 @@ use crate::prose::supersession::{
     Statement, StatementIndex, Strictness, changes_of_edits, reversals, without_replaced,
 };
 use crate::prose::tasks;
-use crate::store::{MemoryFilter, MemoryRow, Rows};
+use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
 
 /// How many of the newest memories of a type are read.
 const READ: usize = 60;
@@ -70,7 +71,14 @@ impl Knowledge {
     /// Reads the memories for a brief of at most `size` characters. The parts skip the conclusions and failures of the session
     /// `shown_session`, if there is one.
     pub(super) fn read(rows: Rows<'_>, shown_session: Option<&str>, size: usize) -> rusqlite::Result<Self> {
-        let newest = |kind: MemoryType| rows.list(&MemoryFilter { kind: Some(kind), ..MemoryFilter::default() }, READ);
+        let own = |kind: MemoryType| MemoryFilter {
+            kind: Some(kind),
+            sharing: SharingFilter::Own,
+            ..MemoryFilter::default()
+        };
+        let newest = |kind: MemoryType| rows.list(&own(kind), READ);
+        let has_team = rows.has_team()?;
+        let now = Moment::now();
         // Pinned memories hold however many conclusions followed.
         let list = |kind: MemoryType| -> rusqlite::Result<Vec<MemoryRow>> {
             let mut found = newest(kind)?;
@@ -79,6 +87,10 @@ impl Knowledge {
                 let older: Vec<MemoryRow> =
                     pinned.filter(|row| !found.iter().any(|known| known.seq == row.seq)).collect();
                 found.extend(older);
+            }
+            if has_team && kind.is_shareable() {
+                let shared = rows.list(&MemoryFilter { sharing: SharingFilter::Approved, ..own(kind) }, READ)?;
+                found.extend(shared.into_iter().filter(|row| row.shared_state(&now) == Some(SharedState::Approved)));
             }
             Ok(found)
         };
@@ -273,11 +285,11 @@ impl Knowledge {
 }
 
 impl Entry {
-    /// Ranks entries, whatever their age: by standing, then those saved on purpose, then by importance.
-    fn rank(&self) -> (Standing, bool, u8) {
+    /// Ranks entries, whatever their age: the user's own first, then by standing, then those saved on purpose, then by importance.
+    fn rank(&self) -> (bool, Standing, bool, u8) {
         let attributes = &self.row.memory.attributes;
         let importance = attributes.importance.unwrap_or_else(|| self.row.memory.kind.default_importance());
-        (self.standing, !attributes.auto, importance)
+        (team_author(&self.row.path).is_none(), self.standing, !attributes.auto, importance)
     }
 
     fn line(&self) -> Line {
@@ -350,11 +362,12 @@ fn without_sentence(text: &str, sentence: &str) -> String {
     }
 }
 
-/// Formats a memory: its text, its date and its id.
+/// Formats a memory: its text, the author if it is shared, its date and its id.
 pub(super) fn line(mark: &str, text: &str, row: &MemoryRow) -> Line {
     let id = row.memory.id.as_str();
     let short: String = id.chars().take(ID).collect();
-    let text = format!("{mark}{} ({}, {short})", shortened(text, LINE), row.memory.at.date());
+    let author = team_author(&row.path).map(|author| format!("{author}, ")).unwrap_or_default();
+    let text = format!("{mark}{} ({author}{}, {short})", shortened(text, LINE), row.memory.at.date());
     Line { text, id: Some(id.to_owned()) }
 }
 

@@ -176,7 +176,7 @@ impl LogWriter {
         match self.kind {
             _ if self.added.is_empty() && self.notes.is_empty() => Ok(()),
             LogKind::Daily(day) => self.append_entries(rows, day),
-            LogKind::LongTerm => self.rewrite_file(rows),
+            LogKind::LongTerm | LogKind::Team => self.rewrite_file(rows),
         }
     }
 

@@ -139,7 +139,7 @@ pub fn check_log(input: &[u8]) -> Result<(), String> {
                 LogKind::Daily(day) => {
                     [bytes, &LogEnd::from_tail(LogTail::Whole(bytes)).append_entry(&memory, day)].concat()
                 }
-                LogKind::LongTerm => insert_long_term(bytes, &memory),
+                LogKind::LongTerm | LogKind::Team => insert_long_term(bytes, &memory),
             };
             let mut after = count_contents(&String::from_utf8_lossy(&after), kind);
             match after.get_mut(&memory.content) {

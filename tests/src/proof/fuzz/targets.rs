@@ -143,6 +143,7 @@ fn open_engine(project: &Path) -> Engine {
             metadata: None,
             long_term: n % 5 == 0,
             supersedes: None,
+            share: false,
         };
         engine.save(&input).expect("a memory can be saved");
     }

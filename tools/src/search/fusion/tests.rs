@@ -52,6 +52,7 @@ fn fixture(settings: &Settings, notes: &[String]) -> SearchFixture {
             metadata: None,
             long_term: false,
             supersedes: None,
+            share: false,
         };
         engine.save(&input).unwrap();
     }

@@ -20,6 +20,7 @@ fn project() -> (tempfile::TempDir, String) {
         metadata: None,
         long_term: false,
         supersedes: None,
+        share: false,
     });
     (project, saved.unwrap().id)
 }
@@ -107,6 +108,7 @@ fn tasks_are_listed_with_their_state() {
         metadata: None,
         long_term: false,
         supersedes: None,
+        share: false,
     };
     let [done, open] = ["Rename the job", "Cut over the DNS"].map(|text| engine.save(&input(text)).unwrap().id);
     drop(engine);

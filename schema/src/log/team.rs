@@ -1,0 +1,204 @@
+//! The files of a team: `team/AUTHOR.md`, one for each author, in the repository and merged by git's `union` driver.
+//!
+//! Each record is one physical line, because a union merge puts lines of both sides in any order. The records of an author are the memories
+//! that they share, and what they did to memories of anybody. docs/dev/storage.md has the grammar.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::comment::EntryFields;
+use super::escape::{escape, unescape};
+use super::{LogEntry, ParsedLog};
+use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
+use crate::model::moment::Moment;
+use crate::model::sharing::{EXPIRES, is_author};
+
+/// The directory of the files, relative to the store.
+pub const TEAM_DIR: &str = "team";
+
+/// The longest text of a shared memory, in bytes, as of any memory.
+pub const SHARED_LIMIT: usize = 64 * 1024;
+
+/// What somebody did to a shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TeamAct {
+    /// It holds for everybody.
+    Approve,
+    /// It holds no longer.
+    Retire,
+    /// Its text must be in no store.
+    Forget,
+}
+
+/// A line `<!-- team {"about":"ID","act":"approve","at":"…"} -->`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeamNote {
+    pub about: MemoryId,
+    pub act: TeamAct,
+    pub at: Moment,
+}
+
+/// The records of one author.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TeamFile {
+    pub entries: Vec<LogEntry>,
+    pub notes: Vec<TeamNote>,
+    /// The numbers of all other lines with text, from 1. Its title is not among them.
+    pub prose: Vec<usize>,
+}
+
+const NOTE: &str = "<!-- team ";
+
+impl TeamNote {
+    fn parse(line: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Fields {
+            about: String,
+            act: TeamAct,
+            at: String,
+        }
+        let json = line.strip_prefix(NOTE)?.strip_suffix(" -->")?;
+        let Fields { about, act, at } = serde_json::from_str(json).ok()?;
+        Some(Self { about: MemoryId::parse(&about)?, act, at: Moment::parse_rfc3339(&at)? })
+    }
+
+    /// Formats the note as a line. Its time has no offset, which would tell where its author is.
+    pub fn render(&self) -> String {
+        let Self { about, act, at } = self;
+        let json = serde_json::json!({"about": about.as_str(), "act": act, "at": at.utc()});
+        format!("{NOTE}{json} -->\n")
+    }
+}
+
+impl TeamFile {
+    /// Parses a file. A line that is neither an entry nor a note is prose.
+    pub fn parse(text: &str) -> Self {
+        let mut file = Self::default();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for (line, number) in text.lines().zip(1..) {
+            let line = line.trim_end();
+            if let Some(memory) = parse_entry(line) {
+                file.entries.push(LogEntry { memory, start_line: number, end_line: number });
+            } else if let Some(note) = TeamNote::parse(line) {
+                file.notes.push(note);
+            } else if !line.is_empty() && !line.starts_with("# ") {
+                file.prose.push(number);
+            }
+        }
+        file
+    }
+
+    pub(super) fn into_log(self) -> ParsedLog {
+        ParsedLog { entries: self.entries, prose: self.prose, notes: Vec::new() }
+    }
+}
+
+fn parse_entry(line: &str) -> Option<Memory> {
+    let (label, rest) = line.strip_prefix("- **")?.split_once("**: ")?;
+    let kind = MemoryType::from_label(label).filter(|kind| kind.is_shareable())?;
+    let (text, json) = rest.strip_suffix(" -->")?.rsplit_once(" <!-- ")?;
+    let fields = EntryFields::parse(json)?;
+    let content = unescape(text).into_owned();
+    let (id, at) = (fields.id()?, fields.at(None)?);
+    let MemoryAttributes { supersedes, also, mut metadata, .. } = fields.into_attributes();
+    metadata.retain(|name, _| [TAGS, EXPIRES].contains(&name.as_str()));
+    let attributes = MemoryAttributes { supersedes, also, metadata, ..MemoryAttributes::default() };
+    let fits = !content.trim().is_empty() && content.len() <= SHARED_LIMIT;
+    fits.then(|| Memory { id, session_id: String::new(), kind, content, at, attributes })
+}
+
+const TAGS: &str = "tags";
+
+/// Formats a shared memory as one line. Nothing of its session, branch or machine is written.
+pub fn render_shared(memory: &Memory) -> String {
+    let at = Moment::from_unix(memory.at.unix(), Some(0)).unwrap_or(memory.at);
+    let MemoryAttributes { supersedes, also, metadata, .. } = &memory.attributes;
+    let is_shared = |(name, _): &(&String, &Value)| [TAGS, EXPIRES].contains(&name.as_str());
+    let metadata: Map<String, Value> =
+        metadata.iter().filter(is_shared).map(|(name, value)| (name.clone(), value.clone())).collect();
+    let attributes = MemoryAttributes {
+        supersedes: supersedes.clone(),
+        also: also.clone(),
+        metadata,
+        ..MemoryAttributes::default()
+    };
+    let memory = Memory { session_id: String::new(), at, attributes, ..memory.clone() };
+    let text = escape(&memory.content).replace('\n', "&#10;");
+    format!("- **{}**: {text} {}\n", memory.kind.label(), EntryFields::for_section(&memory).render())
+}
+
+/// Returns the path of an author's file, relative to the store.
+pub fn team_path(author: &str) -> String {
+    format!("{TEAM_DIR}/{author}.md")
+}
+
+/// Returns the author of a file, from its path relative to the store.
+pub fn team_author(path: &str) -> Option<&str> {
+    let author = path.strip_prefix(TEAM_DIR)?.strip_prefix('/')?.strip_suffix(".md")?;
+    is_author(author).then_some(author)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn memory(content: &str) -> Memory {
+        let at = Moment::parse_rfc3339("2026-01-28T10:30:15+09:00").unwrap();
+        let at = Moment::from_unix(at.unix(), Some(0)).unwrap();
+        let id = MemoryId::derive("", MemoryType::Decision, &at, content, 0);
+        let metadata =
+            Map::from_iter([(TAGS.to_owned(), vec!["build"].into()), (EXPIRES.to_owned(), "2027-01-01".into())]);
+        let attributes = MemoryAttributes { also: Some("빌드".to_owned()), metadata, ..MemoryAttributes::default() };
+        Memory {
+            id,
+            session_id: String::new(),
+            kind: MemoryType::Decision,
+            content: content.to_owned(),
+            at,
+            attributes,
+        }
+    }
+
+    #[test]
+    fn shared_memory_is_one_line_without_its_origin() {
+        let mut private = memory("Use pnpm\nfor all packages");
+        private.session_id = "de026739".to_owned();
+        private.attributes.metadata.insert("branch".to_owned(), "secret-plan".into());
+        private.attributes.importance = Some(3);
+        insta::assert_snapshot!(render_shared(&private), @"");
+    }
+
+    #[test]
+    fn lines_that_are_no_records_are_prose() {
+        let text = format!(
+            "# minji\n\n{}- **Task**: not shareable <!-- {{\"id\":\"a\",\"at\":\"2026-01-28T10:30:15Z\"}} -->\n- **Decision**: no id\n<<<<<<< ours\n{}",
+            render_shared(&memory("one")),
+            "<!-- team {\"about\":\"a\",\"act\":\"praise\",\"at\":\"2026-01-28T10:30:15Z\"} -->\n",
+        );
+        let parsed = TeamFile::parse(&text);
+        assert_eq!((parsed.entries.len(), parsed.notes.len(), parsed.prose), (1, 0, vec![4, 5, 6, 7]));
+    }
+
+    #[test]
+    fn only_files_of_authors_belong_to_the_team() {
+        assert_eq!(team_author(&team_path("김민지")), Some("김민지"));
+        for path in ["team/a/b.md", "team/.md", "team/A.md", "team/2026-01-28.md", "a.md"] {
+            assert_eq!(team_author(path), None, "{path}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_round_trips_as_one_line(content in "(\\PC|\\s|-->|<!--|&#10;|\\*\\*: ){1,80}") {
+            prop_assume!(!content.trim().is_empty());
+            let shared = memory(&content);
+            let line = render_shared(&shared);
+            prop_assert_eq!(line.matches('\n').count(), 1);
+            let parsed = TeamFile::parse(&line);
+            prop_assert_eq!(parsed.entries.into_iter().map(|entry| entry.memory).collect::<Vec<_>>(), vec![shared]);
+        }
+    }
+}

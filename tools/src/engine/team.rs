@@ -1,0 +1,356 @@
+//! The team's memory: sharing, approving, retiring and forgetting, each as lines in the file of the user's own name.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::Write as _;
+
+use chrono::NaiveDate;
+use schema::files::layout::Layout;
+use schema::files::store_file::{self, SecretKey, options_for_private, read_or_create_key};
+use schema::intake::capture::{Destination, Draft, prepare};
+use schema::log::{TeamAct, TeamFile, TeamNote, render_shared, team_author, team_path};
+use schema::model::memory::{Memory, MemoryAttributes, MemoryId};
+use schema::model::moment::Moment;
+use schema::model::sharing::{EXPIRES, SharedState};
+use schema::privacy::anonymiser::Anonymiser;
+use schema::settings;
+use schema::store::{MemoryRow, StoreError};
+
+use super::Engine;
+use crate::error::ToolError;
+use crate::index::TAGS;
+
+/// The file that tells git how to merge, in the directory of the team.
+const ATTRIBUTES: &str = ".gitattributes";
+const MERGE: &str = "*.md merge=union\n";
+
+/// How a memory is shared.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShareOptions {
+    /// Replace e-mail addresses, phone numbers, home directories and names by placeholders, instead of refusing them.
+    pub anonymise: bool,
+    /// The last day on which it holds.
+    pub expires: Option<NaiveDate>,
+    /// The shared memory that it replaces. If the memory replaces one that is shared, that is the default.
+    pub supersedes: Option<String>,
+}
+
+/// What became of an act that may have been done before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TeamOutcome {
+    Done,
+    AlreadySo,
+}
+
+/// A line in a file of the team that should not be there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeamFinding {
+    /// Relative to the store.
+    pub path: String,
+    /// From 1.
+    pub line: usize,
+    pub what: String,
+}
+
+impl Engine {
+    /// Creates the directory of the team, and tells git how to merge its files.
+    pub fn init_team(&mut self) -> Result<(), ToolError> {
+        self.store.require_writable()?;
+        let layout = self.store.layout();
+        create_team_dir(layout).map_err(|error| unavailable("create the team's directory", &error))
+    }
+
+    /// Proposes a memory to the team, and returns the shared one.
+    pub fn propose(&mut self, id: &str, options: &ShareOptions) -> Result<MemoryRow, ToolError> {
+        let author = self.author()?;
+        let (_, row) = self.find_by_prefix(id)?;
+        if row.shared_state(&Moment::now()).is_some() {
+            return Err(ToolError::Invalid(format!("{id} is shared already, in {}", row.path)));
+        }
+        let supersedes = self.shared_predecessor(&row, options.supersedes.as_deref())?;
+        let memory = self.shareable(&row.memory, options, supersedes)?;
+        self.catch_up_with_team()?;
+        if let Some(shared) = self.shared_row(&memory.id)? {
+            return Ok(shared);
+        }
+        self.append_to_team(&author, &render_shared(&memory))?;
+        let missing = || ToolError::NotFound(format!("the team forgot {}; write another text to share it", memory.id));
+        self.shared_row(&memory.id)?.ok_or_else(missing)
+    }
+
+    /// Proposes a memory that the model asked to share, if the user allows it. Returns what became of that, as a part of a sentence.
+    pub fn propose_for_model(&mut self, id: &str) -> String {
+        if !settings::load(self.store.layout()).settings.team_share_by_model {
+            return "not shared: only people share here, with `jikime-memory share`".to_owned();
+        }
+        match self.propose(id, &ShareOptions::default()) {
+            Ok(_) => "proposed to the team".to_owned(),
+            Err(error) => format!("not shared: {error}"),
+        }
+    }
+
+    /// Approves a shared memory, so that it is in the briefs of all members.
+    pub fn approve(&mut self, id: &str) -> Result<(MemoryRow, TeamOutcome), ToolError> {
+        let author = self.author()?;
+        let row = self.find_shared(id)?;
+        if team_author(&row.path) == Some(&author) && !self.allows_own_approval() {
+            let text = "you shared it yourself; another member approves it, or the setting team_own_approval allows it";
+            return Err(ToolError::Invalid(text.to_owned()));
+        }
+        self.act(&author, &row, TeamAct::Approve, SharedState::Approved)
+    }
+
+    /// Ends a shared memory: it stays, but is in no brief and last in searches.
+    pub fn retire(&mut self, id: &str) -> Result<(MemoryRow, TeamOutcome), ToolError> {
+        let author = self.author()?;
+        let row = self.find_shared(id)?;
+        self.act(&author, &row, TeamAct::Retire, SharedState::Retired)
+    }
+
+    /// The shared memories, oldest first.
+    pub fn shared_memories(&mut self) -> Result<Vec<MemoryRow>, ToolError> {
+        self.catch_up_with_team()?;
+        let mut rows = self.with_repair(|engine| Ok(engine.store.rows().shared()?))?;
+        rows.sort_by_key(MemoryRow::order);
+        Ok(rows)
+    }
+
+    /// Finds secrets, personal data, forgotten texts and lines of no known form in the files of the team.
+    pub fn check_team(&self) -> Result<Vec<TeamFinding>, ToolError> {
+        let layout = self.store.layout();
+        let sanitizer = settings::load(layout).sanitizer;
+        let files = self.store.team_files()?;
+        let forgotten: HashSet<&MemoryId> = files
+            .values()
+            .flat_map(|file| file.notes.iter().filter(|note| note.act == TeamAct::Forget).map(|note| &note.about))
+            .collect();
+        let mut findings = Vec::new();
+        for (author, file) in &files {
+            let path = team_path(author);
+            let bytes = store_file::read(&layout.store_path(&path))
+                .map_err(|error| unavailable(&format!("read {path}"), &error))?;
+            let text = String::from_utf8_lossy(&bytes);
+            let mut found = |line: usize, what: &str| {
+                findings.push(TeamFinding { path: path.clone(), line, what: what.to_owned() });
+            };
+            for (line, number) in text.lines().zip(1..) {
+                if sanitizer.redact(line).count > 0 {
+                    found(number, "a secret");
+                }
+            }
+            for entry in &file.entries {
+                let (line, memory) = (entry.start_line, &entry.memory);
+                if let Some(what) = personal_data(&memory.content) {
+                    found(line, &what);
+                }
+                if sanitizer.excludes_text(&memory.content, layout.project(), layout.project()) {
+                    found(line, "a file that the setting exclude names");
+                }
+                if forgotten.contains(&memory.id) {
+                    found(line, "a forgotten text; delete the line");
+                }
+            }
+            file.prose.iter().for_each(|line| found(*line, "no entry and no note, so it is not shared"));
+        }
+        findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+        Ok(findings)
+    }
+
+    /// Forgets shared memories in all clones: a line of the user's own file says so, and the texts are removed here.
+    pub(super) fn forget_shared(&mut self, rows: &[MemoryRow]) -> Result<usize, ToolError> {
+        if rows.is_empty() {
+            return Ok(0);
+        }
+        let author = self.author()?;
+        let note = |row: &MemoryRow| TeamNote { about: row.memory.id.clone(), act: TeamAct::Forget, at: Moment::now() };
+        let notes: String = rows.iter().map(|row| note(row).render()).collect();
+        self.append_to_team(&author, &notes)?;
+        let mut by_path: BTreeMap<&str, HashSet<&MemoryId>> = BTreeMap::new();
+        for row in rows {
+            by_path.entry(&row.path).or_default().insert(&row.memory.id);
+        }
+        for (path, ids) in by_path {
+            let _lock = self.store.lock().map_err(StoreError::from)?;
+            self.store.rewrite_log(path, |bytes| without_entries(bytes, &ids))?;
+        }
+        self.catch_up_with_team()?;
+        Ok(rows.len())
+    }
+
+    /// Fails for a shared memory, whose line belongs to the whole team.
+    pub(super) fn require_own(row: &MemoryRow) -> Result<(), ToolError> {
+        let Some(author) = team_author(&row.path) else { return Ok(()) };
+        let id = &row.memory.id;
+        Err(ToolError::Invalid(format!(
+            "{id} is shared by {author}: save what is true now and `share` it with --supersedes {id}, or `retire {id}`"
+        )))
+    }
+
+    fn author(&self) -> Result<String, ToolError> {
+        let settings = settings::load(self.store.layout()).settings;
+        let missing =
+            || ToolError::Invalid("you have no name in the team yet; run `jikime-memory team init`".to_owned());
+        settings.team_author.ok_or_else(missing)
+    }
+
+    fn allows_own_approval(&self) -> bool {
+        settings::load(self.store.layout()).settings.team_own_approval
+    }
+
+    fn catch_up_with_team(&mut self) -> Result<(), ToolError> {
+        self.with_repair(|engine| Ok(engine.store.catch_up_with_team().map(drop)?))
+    }
+
+    fn shared_row(&mut self, id: &MemoryId) -> Result<Option<MemoryRow>, ToolError> {
+        let found = self.with_repair(|engine| Ok(engine.store.rows().by_id(id)?))?;
+        Ok(found.filter(|row| team_author(&row.path).is_some()))
+    }
+
+    fn find_shared(&mut self, id: &str) -> Result<MemoryRow, ToolError> {
+        self.catch_up_with_team()?;
+        let (_, row) = self.find_by_prefix(id)?;
+        let private = || ToolError::Invalid(format!("{id} is not shared; `jikime-memory share {id}` proposes it"));
+        team_author(&row.path).is_some().then_some(row).ok_or_else(private)
+    }
+
+    /// The shared memory that a new one replaces.
+    fn shared_predecessor(&mut self, row: &MemoryRow, given: Option<&str>) -> Result<Option<MemoryId>, ToolError> {
+        if let Some(given) = given {
+            return Ok(Some(self.find_shared(given)?.memory.id));
+        }
+        let Some(old) = &row.memory.attributes.supersedes else { return Ok(None) };
+        let Some(old) = self.with_repair(|engine| Ok(engine.store.rows().by_id(old)?))? else { return Ok(None) };
+        let id = match team_author(&old.path) {
+            Some(_) => old.memory.id,
+            None => shared_id(&old.memory),
+        };
+        Ok(self.shared_row(&id)?.map(|row| row.memory.id))
+    }
+
+    /// Returns what is shared of a memory, or why it cannot be shared.
+    fn shareable(
+        &self,
+        memory: &Memory,
+        options: &ShareOptions,
+        supersedes: Option<MemoryId>,
+    ) -> Result<Memory, ToolError> {
+        let refuse = |text: String| Err(ToolError::Invalid(text));
+        if !memory.kind.is_shareable() {
+            return refuse(format!(
+                "a {} is not shared: only decision, learning, error_fix, convention, pattern and architecture are",
+                memory.kind
+            ));
+        }
+        let project = self.store.layout().project();
+        let sanitizer = settings::load(self.store.layout()).sanitizer;
+        let attributes = &memory.attributes;
+        let anonymiser = Anonymiser::new(read_or_create_key(&self.store.layout().anonymous_key()));
+        let clean = |text: &str| match options.anonymise {
+            true => anonymiser.apply(text).into_owned(),
+            false => text.to_owned(),
+        };
+        let (content, also) = (clean(&memory.content), attributes.also.as_deref().map(clean));
+        for text in [Some(&content), also.as_ref()].into_iter().flatten() {
+            if let Some(what) = personal_data(text) {
+                return refuse(format!("the text has {what}; edit it, or share it with --anonymise"));
+            }
+            if sanitizer.excludes_text(text, project, project) {
+                return refuse("the text names a file that the setting exclude names".to_owned());
+            }
+        }
+        let mut metadata = attributes.metadata.clone();
+        metadata.retain(|name, _| name == TAGS);
+        metadata.extend(options.expires.map(|day| (EXPIRES.to_owned(), day.to_string().into())));
+        let draft = Draft {
+            session_id: String::new(),
+            kind: memory.kind,
+            content,
+            at: Moment::from_unix(memory.at.unix(), Some(0)).unwrap_or(memory.at),
+            attributes: MemoryAttributes { supersedes, also, metadata, ..MemoryAttributes::default() },
+            destination: Destination::LongTerm,
+        };
+        match prepare(draft, &sanitizer) {
+            Some(prepared) if prepared.redactions() == 0 => Ok(prepared.to_memory()),
+            _ => refuse("the text has a secret; edit it first".to_owned()),
+        }
+    }
+
+    fn act(
+        &mut self,
+        author: &str,
+        row: &MemoryRow,
+        act: TeamAct,
+        state: SharedState,
+    ) -> Result<(MemoryRow, TeamOutcome), ToolError> {
+        if row.shared_state(&Moment::now()).is_some_and(|now| now >= state) {
+            return Ok((row.clone(), TeamOutcome::AlreadySo));
+        }
+        let note = TeamNote { about: row.memory.id.clone(), act, at: Moment::now() };
+        self.append_to_team(author, &note.render())?;
+        let now = self.shared_row(&row.memory.id)?.unwrap_or_else(|| row.clone());
+        Ok((now, TeamOutcome::Done))
+    }
+
+    /// Appends lines to the file of an author and derives the rows again.
+    fn append_to_team(&mut self, author: &str, lines: &str) -> Result<(), ToolError> {
+        self.store.require_writable()?;
+        let layout = self.store.layout().clone();
+        let lock = self.store.lock().map_err(StoreError::from)?;
+        create_team_dir(&layout)
+            .and_then(|()| append_lines(&layout, author, lines))
+            .map_err(|error| unavailable(&format!("write {}", team_path(author)), &error))?;
+        drop(lock);
+        self.catch_up_with_team()
+    }
+}
+
+/// The id of a memory once it is shared, which depends neither on its session nor on its place.
+fn shared_id(memory: &Memory) -> MemoryId {
+    let at = Moment::from_unix(memory.at.unix(), Some(0)).unwrap_or(memory.at);
+    MemoryId::derive("", memory.kind, &at, &memory.content, 0)
+}
+
+fn create_team_dir(layout: &Layout) -> std::io::Result<()> {
+    layout.create_dirs_and_gitignore()?;
+    layout.create_team_dir()?;
+    match options_for_private().create_new(true).open(layout.team_dir().join(ATTRIBUTES)) {
+        Ok(mut file) => file.write_all(MERGE.as_bytes()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn append_lines(layout: &Layout, author: &str, lines: &str) -> std::io::Result<()> {
+    let path = layout.store_path(&team_path(author));
+    let before = match store_file::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        read => read?,
+    };
+    let begin = match before.last() {
+        None => format!("# {author}\n\n"),
+        Some(b'\n') => String::new(),
+        Some(_) => "\n".to_owned(),
+    };
+    let mut file = options_for_private().append(true).create(true).open(path)?;
+    file.write_all((begin + lines).as_bytes())
+}
+
+/// The file without the lines of some shared memories, or `None` if it has none of them.
+fn without_entries(bytes: &[u8], ids: &HashSet<&MemoryId>) -> Option<Vec<u8>> {
+    let is_gone = |line: &&[u8]| {
+        let parsed = TeamFile::parse(&String::from_utf8_lossy(line));
+        parsed.entries.iter().any(|entry| ids.contains(&entry.memory.id))
+    };
+    let kept: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_gone(line)).collect();
+    let kept = kept.concat();
+    (kept.len() < bytes.len()).then_some(kept)
+}
+
+/// What in a text identifies people or machines, in a few words.
+fn personal_data(text: &str) -> Option<String> {
+    let kinds = Anonymiser::new(SecretKey::default()).kinds_in(text);
+    (!kinds.is_empty()).then(|| kinds.join(", "))
+}
+
+fn unavailable(doing: &str, error: &std::io::Error) -> ToolError {
+    ToolError::Unavailable(format!("cannot {doing}: {error}"))
+}
