@@ -168,7 +168,7 @@ mod tests {
         private.session_id = "de026739".to_owned();
         private.attributes.metadata.insert("branch".to_owned(), "secret-plan".into());
         private.attributes.importance = Some(3);
-        insta::assert_snapshot!(render_shared(&private), @"");
+        insta::assert_snapshot!(render_shared(&private), @r#"- **Decision**: Use pnpm&#10;for all packages <!-- {"id":"46bbcf90247476b1188e906b392b2df5","at":"2026-01-28T01:30:15+00:00","also":"빌드","metadata":{"expires":"2027-01-01","tags":["build"]}} -->"#);
     }
 
     #[test]

@@ -152,7 +152,7 @@ const STOPPED: &str = "nothing is recorded until this is fixed";
 #[case::no_pattern("redact = ['(']", &["invalid pattern"], false)]
 #[case::capitals("Capture = true", &["project.toml: line 1: unknown setting Capture"], false)]
 #[case::in_a_table("[memory]\ncapture = true", &["project.toml: line 1: unknown setting memory"], false)]
-#[case::of_a_later_version("colour = \"red\"", &["project.toml: line 1: unknown setting colour; the settings are capture, brief, brief_size, recall, recall_min_score, file_recall, reminder, edits, conclusions, exclude, redact, anonymise, other_projects, embedding_provider, embedding_model, search_weights, search_results, search_min_score, search_tokens, embedding_base_url, embedding_dimensions"], true)]
+#[case::of_a_later_version("colour = \"red\"", &["project.toml: line 1: unknown setting colour; the settings are capture, brief, brief_size, recall, recall_min_score, file_recall, reminder, edits, conclusions, exclude, redact, anonymise, other_projects, team_author, team_own_approval, team_share_by_model, embedding_provider, embedding_model, search_weights, search_results, search_min_score, search_tokens, embedding_base_url, embedding_dimensions"], true)]
 fn invalid_settings_are_reported_and_never_permit_capture(
     #[case] text: &str,
     #[case] expected: &[&str],

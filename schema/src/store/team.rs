@@ -254,7 +254,7 @@ mod tests {
         let own = Memory { content: "my own".to_owned(), ..entry(2, None) };
         store.with_transaction(|rows| rows.insert(&own, "MEMORY.md", EntryState::Found)).unwrap();
         std::fs::write(team.join("jun.md"), render_shared(&entry(1, None)) + &render_shared(&entry(2, None))).unwrap();
-        assert_eq!(store.catch_up_with_team().unwrap().added, 2);
+        assert_eq!(store.catch_up_with_team().unwrap().added, 1);
         let shared = |store: &Store| -> Vec<(String, Option<SharedState>)> {
             let rows = store.rows().shared().unwrap();
             rows.iter().map(|row| (row.memory.content.clone(), row.shared_state(&at(0)))).collect()

@@ -69,6 +69,7 @@ mod stories;
 mod strangers;
 mod supply;
 #[cfg(unix)]
+mod team;
 mod trust;
 mod turns;
 mod upgrades;

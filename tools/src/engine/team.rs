@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use schema::files::layout::Layout;
 use schema::files::store_file::{self, SecretKey, options_for_private, read_or_create_key};
 use schema::intake::capture::{Destination, Draft, prepare};
-use schema::log::{TeamAct, TeamFile, TeamNote, render_shared, team_author, team_path};
+use schema::log::{TEAM_DIR, TeamAct, TeamFile, TeamNote, render_shared, team_author, team_path};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId};
 use schema::model::moment::Moment;
 use schema::model::sharing::{EXPIRES, SharedState};
@@ -264,12 +264,15 @@ impl Engine {
             session_id: String::new(),
             kind: memory.kind,
             content,
-            at: Moment::from_unix(memory.at.unix(), Some(0)).unwrap_or(memory.at),
+            at: in_utc(memory.at),
             attributes: MemoryAttributes { supersedes, also, metadata, ..MemoryAttributes::default() },
             destination: Destination::LongTerm,
         };
         match prepare(draft, &sanitizer) {
-            Some(prepared) if prepared.redactions() == 0 => Ok(prepared.to_memory()),
+            Some(prepared) if prepared.redactions() == 0 => {
+                let memory = prepared.to_memory();
+                Ok(Memory { id: shared_id(&memory), ..memory })
+            }
             _ => refuse("the text has a secret; edit it first".to_owned()),
         }
     }
@@ -303,10 +306,14 @@ impl Engine {
     }
 }
 
-/// The id of a memory once it is shared, which depends neither on its session nor on its place.
+/// The id of a memory once it is shared. It depends neither on its session nor on its place, and is another one than that of a private memory.
 fn shared_id(memory: &Memory) -> MemoryId {
-    let at = Moment::from_unix(memory.at.unix(), Some(0)).unwrap_or(memory.at);
-    MemoryId::derive("", memory.kind, &at, &memory.content, 0)
+    MemoryId::derive(TEAM_DIR, memory.kind, &in_utc(memory.at), &memory.content, 0)
+}
+
+/// The same moment without an offset, which would tell where its author is.
+fn in_utc(at: Moment) -> Moment {
+    Moment::from_unix(at.unix(), Some(0)).unwrap_or(at)
 }
 
 fn create_team_dir(layout: &Layout) -> std::io::Result<()> {
