@@ -33,6 +33,8 @@ async function open(options = {}) {
   const context = await browser.newContext({ viewport: { width: 1120, height: 760 }, storageState: state, ...options });
   const tab = await context.newPage();
   tab.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+  // Leaving a page with a text that is not saved, and changes of many memories, are asked about.
+  tab.on("dialog", (question) => question.accept());
   tab.on("pageerror", (error) => faults.push(String(error)));
   return tab;
 }
@@ -167,6 +169,40 @@ await step("what is written survives another action and a change by another prog
   assert.equal(await tab.inputValue("textarea[name=text] >> nth=0"), "half a thought");
 });
 
+await step("a text that was left is not saved over a newer one, and a choice stays", async () => {
+  const { id } = memoryWith("Redis evicts sessions");
+  await go(tab, `memory?id=${id}`);
+  await tab.click("summary:text-is('Edit')");
+  await tab.fill("textarea[name=text] >> nth=0", "left behind");
+  await tab.goto(`${page.base}timeline`);
+  run("edit", id, "--text", "Redis evicts sessions first; maxmemory is raised by hand");
+  await tab.goBack();
+  await tab.waitForFunction(() => document.querySelector("#text")?.textContent.includes("by hand"));
+  assert.ok(!(await tab.inputValue("textarea[name=text] >> nth=0")).includes("left behind"));
+  const prompt = JSON.parse(run("list", "--json", "-n", "9", "--type", "user_prompt"))[0];
+  await go(tab, `memory?id=${prompt.id}`);
+  await tab.click("summary:text-is('Move to MEMORY.md')");
+  await tab.selectOption("select[name=kind]", "convention");
+  run("save", "learning", "Another program saves while somebody chooses");
+  await tab.waitForTimeout(1_000);
+  assert.equal(await tab.inputValue("select[name=kind]"), "convention");
+});
+
+await step("share with the team", async () => {
+  run("team", "init", "--author", "minji");
+  const { id } = memoryWith("Payments go through one queue");
+  run("share", memoryWith("The shop is three services").id);
+  await go(tab, `memory?id=${id}`);
+  await tab.click("button:text-is('Share with the team')");
+  await told(tab, "Proposed to the team");
+  const shared = JSON.parse(run("team", "--json")).find((shared) => shared.content.includes("Payments go through one queue"));
+  await go(tab, `memory?id=${shared.id}`);
+  await tab.waitForSelector("article .flag:text-is('shared: proposed')");
+  await tab.click("button:text-is('Holds no longer')");
+  await told(tab, "Retired");
+  await tab.waitForSelector("article .flag:text-is('shared: retired')");
+});
+
 await step("a dozen pages at once", async () => {
   const tabs = [];
   for (let count = 0; count < 12; count += 1) {
@@ -240,12 +276,17 @@ await step("review with keys", async () => {
   });
   await tab.waitForTimeout(300);
   assert.equal(await tab.locator(".candidate").count(), before, "a held key does nothing");
-  await tab.keyboard.press("s");
+  // A key right after a new candidate appears does nothing.
+  const decide = async (key) => {
+    await tab.waitForTimeout(500);
+    await tab.keyboard.press(key);
+  };
+  await decide("s");
   await tab.waitForFunction((before) => document.querySelectorAll(".candidate").length < before, before);
-  await tab.keyboard.press("n");
+  await decide("n");
   await told(tab, "30 days");
   await tab.waitForFunction((left) => document.querySelectorAll(".candidate").length === left, before - 2);
-  await tab.keyboard.press("k");
+  await decide("k");
   await told(tab, "not asked again");
   await tab.waitForFunction((left) => document.querySelectorAll(".candidate").length === left, before - 3);
   await tab.click("summary:text-is('Merge into one')");
@@ -267,7 +308,6 @@ await step("a task that may begin, and a secret that somebody wrote into a log",
   await told(tab, "waits no longer");
   await task.waitFor({ state: "detached" });
   assert.ok(JSON.parse(run("tasks", "--json")).some((task) => task.content.includes("Upgrade the payment") && task.state === "open"));
-  tab.once("dialog", (question) => question.accept());
   const secret = tab.locator('.candidate:has-text("deduplicates charges itself")');
   await secret.locator("button:has-text('remove all secrets')").click();
   await told(tab, "Removed all secrets");

@@ -20,6 +20,10 @@ use crate::privacy::sanitizer::Sanitizer;
 /// The size in bytes above which the older half of a file is dropped.
 const LIMIT: u64 = 64 * 1024;
 
+/// The most hooks whose times are reported, and the longest name of one, in bytes. Others may write to the file, too.
+const HOOKS: usize = 20;
+const NAME_LIMIT: usize = 32;
+
 /// A week in seconds.
 const WEEK: i64 = 7 * 24 * 60 * 60;
 
@@ -70,7 +74,9 @@ pub fn recent_times(layout: &Layout, now: &Moment) -> Vec<HookTimes> {
         let at = parts.next().and_then(|at| at.parse::<i64>().ok());
         let took = parts.next().and_then(|took| took.parse().ok());
         if let (Some(at), Some(took), Some(hook)) = (at, took, parts.next())
-            && now.unix().saturating_sub(at) < WEEK
+            && (0..WEEK).contains(&now.unix().saturating_sub(at))
+            && hook.len() <= NAME_LIMIT
+            && (found.len() < HOOKS || found.contains_key(hook))
         {
             found.entry(hook).or_default().push(took);
         }
@@ -134,15 +140,19 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();
-        let now = Moment::parse_rfc3339("2026-01-08T11:00:00+09:00").unwrap();
+        let now = Moment::now();
         let old = now.unix() - WEEK;
-        fs::write(layout.hook_times_file(), format!("{old} 9000000 memory-track\nnot ours\n")).unwrap();
+        fs::write(
+            layout.hook_times_file(),
+            format!("{old} 9000000 memory-track\nnot ours\n{0} 5 {1}\n", now.unix(), "x".repeat(33)),
+        )
+        .unwrap();
         for milliseconds in [3, 1, 2, 400] {
             append_time(&layout, "memory-track", Duration::from_millis(milliseconds));
         }
         let summed =
             HookTimes { hook: "memory-track".to_owned(), runs: 4, median_ms: 2.0, p95_ms: 3.0, slowest_ms: 400.0 };
-        assert_eq!(recent_times(&layout, &now), [summed]);
+        assert_eq!(recent_times(&layout, &Moment::now()), [summed]);
     }
 
     #[test]

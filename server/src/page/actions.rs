@@ -12,7 +12,7 @@ use schema::settings::{SettingsOwner, toml_literal};
 use schema::store::MemoryRow;
 use serde::{Deserialize, Serialize};
 use tools::curation::scrub::ScrubScope;
-use tools::engine::{Engine, OldDatabases};
+use tools::engine::{Engine, OldDatabases, ShareOptions};
 use tools::error::ToolError;
 
 use super::content::review::candidate;
@@ -46,6 +46,15 @@ struct ActionDone {
     /// A memory whose deletion can be undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<String>,
+    /// The digest of the text that was saved, for forms that are still open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<String>,
+}
+
+impl ActionDone {
+    fn told(message: impl Into<String>) -> Self {
+        Self { message: message.into(), undo: None, seen: None }
+    }
 }
 
 /// Carries out an action.
@@ -59,8 +68,7 @@ pub(super) async fn act(State(page): State<Page>, language: Language, Form(form)
         }
         _ => {
             let hidden = page.0.deletions.hidden();
-            let done = page.change(move |engine| form.carry_out(engine, &hidden, language)).await;
-            done.map(|message| ActionDone { message, undo: None })
+            page.change(move |engine| form.carry_out(engine, &hidden, language)).await
         }
     };
     match done {
@@ -74,9 +82,6 @@ pub(super) async fn act(State(page): State<Page>, language: Language, Form(form)
 
 impl Page {
     async fn forget(&self, form: ActionForm, language: Language) -> Result<ActionDone, PageError> {
-        if self.0.stop.is_cancelled() {
-            return Err(PageError(ToolError::Unavailable("the server is shutting down".to_owned())));
-        }
         let found = self.read(ReadNeed::Store, move |engine| {
             if !engine.is_writable() {
                 let text = language.of("the store is read-only", "저장소가 읽기 전용입니다");
@@ -88,9 +93,12 @@ impl Page {
             form.seen_row(engine, &form.id, &form.seen, language)
         });
         let row = found.await?;
+        if self.0.stop.is_cancelled() {
+            return Err(PageError(ToolError::Unavailable("the server is shutting down".to_owned())));
+        }
         let id = row.memory.id.to_string();
         self.delete_later(id.clone(), content_hash(&row.memory.content));
-        Ok(ActionDone { message: language.of("Deleted.", "삭제했습니다.").to_owned(), undo: Some(id) })
+        Ok(ActionDone { undo: Some(id), ..ActionDone::told(language.of("Deleted.", "삭제했습니다.")) })
     }
 
     fn undo(&self, id: &str, language: Language) -> Result<ActionDone, PageError> {
@@ -99,7 +107,7 @@ impl Page {
             return Err(PageError(ToolError::Invalid(text.to_owned())));
         }
         self.0.open_pages.report_change();
-        Ok(ActionDone { message: language.of("It is back.", "되돌렸습니다.").to_owned(), undo: None })
+        Ok(ActionDone::told(language.of("It is back.", "되돌렸습니다.")))
     }
 }
 
@@ -114,12 +122,15 @@ fn set(project: &Path, form: &ActionForm, language: Language) -> Result<ActionDo
         Some(source) => format!("{name} = {literal}; {source} decides"),
         None => language.of(format!("Saved: {name} = {literal}"), format!("저장했습니다: {name} = {literal}")),
     };
-    Ok(ActionDone { message, undo: None })
+    Ok(ActionDone::told(message))
 }
 
 impl ActionForm {
     /// Returns a memory, given by the beginning of its id, unless its text is another one than the person saw.
     fn seen_row(&self, engine: &mut Engine, id: &str, seen: &str, language: Language) -> Result<MemoryRow, ToolError> {
+        if id.trim().is_empty() {
+            return Err(ToolError::Invalid(language.of("the id is missing", "id가 없습니다").to_owned()));
+        }
         let id = engine.resolve_id(id)?;
         let missing =
             || ToolError::NotFound(format!("there is no memory with the id {id:?}; it may have been deleted"));
@@ -140,7 +151,7 @@ impl ActionForm {
         engine: &mut Engine,
         hidden: &HashSet<String>,
         language: Language,
-    ) -> Result<String, ToolError> {
+    ) -> Result<ActionDone, ToolError> {
         let row = self.seen_row(engine, &self.id, &self.seen, language)?;
         let other = match self.other.as_str() {
             "" => None,
@@ -162,7 +173,7 @@ impl ActionForm {
         row: &MemoryRow,
         other: Option<&str>,
         language: Language,
-    ) -> Result<String, ToolError> {
+    ) -> Result<ActionDone, ToolError> {
         let id = row.memory.id.as_str();
         let missing = || ToolError::Invalid("the other memory is missing".to_owned());
         let message = match self.action.as_str() {
@@ -205,13 +216,7 @@ impl ActionForm {
                 }
             }
             "merge" => {
-                let other = other.ok_or_else(missing)?;
-                // Nothing changes if the other one cannot be replaced.
-                if row.memory.attributes.supersedes.as_ref().is_some_and(|old| old.as_str() != other) || other == id {
-                    return Err(ToolError::Invalid(format!("{id} cannot replace {other}")));
-                }
-                self.edit(engine, row, language)?;
-                engine.supersede(other, id)?;
+                engine.merge(row, other.ok_or_else(missing)?, self.new_text(language)?.trim_end())?;
                 language.of("Merged into one.", "하나로 합쳤습니다.")
             }
             "redact" => {
@@ -221,19 +226,33 @@ impl ActionForm {
                     "비밀을 모두 지웠습니다. 복사본이 있을 수 있으니 바꾸세요.",
                 )
             }
+            "share" => {
+                engine.propose(id, &ShareOptions::default())?;
+                language.of("Proposed to the team; commit the file.", "팀에 제안했습니다. 파일을 커밋하세요.")
+            }
+            "approve" => {
+                engine.approve(id)?;
+                language.of("Approved; commit the file.", "승인했습니다. 파일을 커밋하세요.")
+            }
+            "retire" => {
+                engine.retire(id)?;
+                language.of("Retired; commit the file.", "종료했습니다. 파일을 커밋하세요.")
+            }
             other => return Err(ToolError::Invalid(format!("{other:?} is no action"))),
         };
-        Ok(message.to_owned())
+        Ok(ActionDone::told(message))
     }
 
     /// Changes a text.
-    fn edit(&self, engine: &mut Engine, before: &MemoryRow, language: Language) -> Result<String, ToolError> {
+    fn edit(&self, engine: &mut Engine, before: &MemoryRow, language: Language) -> Result<ActionDone, ToolError> {
         let edited = engine.edit_text(before, self.new_text(language)?.trim_end())?;
-        Ok(match (edited.redactions, language) {
+        let message = match (edited.redactions, language) {
             (0, _) => language.of("Saved.", "저장했습니다.").to_owned(),
             (count, Language::English) => format!("Saved; {count} secrets were removed."),
             (count, Language::Korean) => format!("저장했고, 비밀 {count}개를 지웠습니다."),
-        })
+        };
+        let seen = Some(content_hash(&edited.row.memory.content));
+        Ok(ActionDone { seen, ..ActionDone::told(message) })
     }
 
     /// The text of the form, with the line ends of a log.

@@ -1,6 +1,6 @@
 //! Memories that are hidden now and deleted soon, so that a person can take it back. Nothing is written until then.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,8 @@ pub(super) const UNDO_TIME: Duration = Duration::from_secs(30);
 #[derive(Default)]
 pub(super) struct PendingDeletions {
     pending: Mutex<HashMap<String, Deletion>>,
-    /// Why the last deletion failed, until a page has shown it.
-    failure: Mutex<Option<String>>,
+    /// Why deletions failed, by id.
+    failures: Mutex<BTreeMap<String, String>>,
 }
 
 enum Deletion {
@@ -31,14 +31,17 @@ impl PendingDeletions {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes why a deletion failed.
-    pub(super) fn fail(&self, why: String) {
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+    /// Notes why a deletion failed, for all pages, until it is tried again.
+    pub(super) fn fail(&self, id: &str, why: String) {
+        self.lock_failures().insert(id.to_owned(), why);
     }
 
-    /// Returns why a deletion failed, once.
-    pub(super) fn take_failure(&self) -> Option<String> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    pub(super) fn failures(&self) -> Vec<String> {
+        self.lock_failures().values().cloned().collect()
+    }
+
+    fn lock_failures(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The ids of memories that lists do not show.
@@ -65,6 +68,7 @@ impl PendingDeletions {
 
     /// Begins a deletion that `timer` carries out, unless one is under way.
     pub(super) fn begin(&self, id: String, digest: String, timer: AbortHandle) {
+        self.lock_failures().remove(&id);
         let mut pending = self.lock();
         match pending.get(&id) {
             Some(Deletion::Deleting) => timer.abort(),

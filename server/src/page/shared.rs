@@ -84,23 +84,21 @@ impl Page {
 
     /// Carries out what is pending, because the server ends.
     pub(super) async fn finish_deletions(&self) {
-        let warn = || self.0.deletions.take_failure().iter().for_each(|why| print_warning(why));
-        warn();
         // One may be under way, and one may just begin.
         while !self.0.deletions.hidden().is_empty() {
             for id in self.0.deletions.waiting() {
                 self.delete_now(&id).await;
-                warn();
             }
             sleep(PAUSE).await;
         }
+        self.0.deletions.failures().iter().for_each(|why| print_warning(why));
     }
 
     async fn delete_now(&self, id: &str) {
         let Some(digest) = self.0.deletions.start(id) else { return };
         let deleted = id.to_owned();
         if let Err(PageError(error)) = self.change(move |engine| delete(engine, deleted, &digest)).await {
-            self.0.deletions.fail(format!("{id} was not deleted: {}", join_causes(&error)));
+            self.0.deletions.fail(id, format!("{id} was not deleted: {}", join_causes(&error)));
         }
         self.0.deletions.finish(id);
         // If the deletion failed, the memory is shown again.
@@ -109,6 +107,8 @@ impl Page {
 }
 
 fn delete(engine: &mut Engine, id: String, digest: &str) -> Result<(), ToolError> {
+    // An editor may have changed the file just now.
+    engine.refresh()?;
     // Another program may have deleted or changed it.
     match engine.peek(&id)? {
         None => return Ok(()),

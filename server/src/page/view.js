@@ -32,7 +32,10 @@ function say(text, { wrong = false, undo = null, seconds = 30 } = {}) {
 
 let isActing = false;
 async function act(fields) {
-  if (isActing) return false;
+  if (isActing) {
+    say(toast.dataset.busy, { wrong: true });
+    return false;
+  }
   isActing = true;
   try {
     const answer = await fetch("do", {
@@ -47,6 +50,9 @@ async function act(fields) {
     }
     const done = JSON.parse(text);
     say(done.message, done);
+    // Texts that are still being written are based on what was just saved.
+    const isSame = ({ form, value }) => value === fields.seen && form.elements.id?.value === fields.id;
+    if (done.seen) all("input[name=seen]").filter(isSame).forEach((field) => (field.value = done.seen));
     return true;
   } catch {
     say(toast.dataset.gone, { wrong: true });
@@ -58,8 +64,13 @@ async function act(fields) {
 
 // Whether replacing the live part would throw away what a person writes.
 function isWriting() {
-  return all("textarea, input[type=text]", live).some((field) => field.value !== field.defaultValue);
+  const first = ({ options }) => Math.max(0, [...options].findIndex((option) => option.defaultSelected));
+  return (
+    all("textarea, input[type=text]", live).some((field) => field.value !== field.defaultValue) ||
+    all("select", live).some((choice) => choice.selectedIndex !== first(choice))
+  );
 }
+addEventListener("beforeunload", (event) => live && isWriting() && event.preventDefault());
 
 // Identifies a field or a button, so that the focus stays with it and never moves to another memory.
 function identity(element) {
@@ -71,6 +82,10 @@ function identity(element) {
   return [element.tagName, element.type, element.name, element.dataset.key, about].join("|");
 }
 const FOCUSABLE = "a, button, input, select, textarea, summary";
+
+// Since when the first candidate of a review is shown. Keys act on it only after somebody could read it.
+let firstSince = -Infinity;
+const READING = 400;
 
 let running;
 async function refresh() {
@@ -94,7 +109,9 @@ function replaceLive(text) {
   const open = all("details", live).filter((part) => part.open).map((part) => part.textContent.slice(0, 80));
   const focused = live.contains(document.activeElement) ? identity(document.activeElement) : null;
   const loaded = new Map(all("[data-loaded]", live).map((part) => [part.dataset.load, part.innerHTML]));
+  const first = find(".candidate", live)?.textContent;
   live.innerHTML = text;
+  if (find(".candidate", live)?.textContent !== first) firstSince = performance.now();
   all("details", live).forEach((part) => (part.open ||= open.includes(part.textContent.slice(0, 80))));
   if (focused) all(FOCUSABLE, live).find((part) => identity(part) === focused)?.focus({ preventScroll: true });
   loadParts(loaded);
@@ -125,6 +142,8 @@ document.addEventListener("submit", async (event) => {
       field.defaultValue = sent[number];
       field.value = value;
     });
+    // What was chosen is done.
+    all("select", form).forEach((choice) => [...choice.options].forEach((option) => (option.defaultSelected = option.selected)));
     if (isWriting()) return;
     form.closest("details.form")?.removeAttribute("open");
     await refresh();
@@ -190,7 +209,7 @@ document.addEventListener("keydown", (event) => {
     move(at === 0 && find("#q") ? find("#q") : items[Math.max(at - 1, 0)]);
   } else {
     const button = all(".candidate [data-key]", live).find((one) => one.dataset.key === key);
-    if (button && !isActing) {
+    if (button && !isActing && performance.now() - firstSince > READING) {
       event.preventDefault();
       button.click();
     }
@@ -199,9 +218,8 @@ document.addEventListener("keydown", (event) => {
 
 if (live) {
   // A deletion can be undone on every page.
-  const { undoId, undoSeconds, deleted, failure } = toast.dataset;
-  if (failure) say(failure, { wrong: true });
-  else if (undoId) say(deleted, { undo: undoId, seconds: Number(undoSeconds) });
+  const { undoId, undoSeconds, deleted } = toast.dataset;
+  if (undoId) say(deleted, { undo: undoId, seconds: Number(undoSeconds) });
 
   // One message for each change of the store. Browsers allow six connections to a server, so one page listens for all.
   let waiting;

@@ -60,13 +60,7 @@ impl Engine {
 
     /// Records that `new` replaces `old`, and returns `new`.
     pub fn supersede(&mut self, old: &str, new: &str) -> Result<MemoryRow, ToolError> {
-        let ((old, _), (new, row)) = (self.find_by_prefix(old)?, self.find_by_prefix(new)?);
-        if let Some(other) = row.memory.attributes.supersedes.as_ref().filter(|other| **other != old) {
-            return Err(ToolError::Invalid(format!("{new} already replaces {other}; a memory can replace only one")));
-        }
-        if self.supersedes_transitively(&old, &new)? {
-            return Err(ToolError::Invalid(format!("{old} replaces {new}: two memories cannot replace each other")));
-        }
+        let (old, new, row) = self.require_replaceable(old, new)?;
         let is_new = row.memory.attributes.supersedes.is_none();
         let row = self.edit_attributes(&new, |attributes| attributes.supersedes = Some(old.clone()))?;
         if is_new && row.superseded_by.is_none() && may_be_confirmed(row.memory.kind) {
@@ -75,9 +69,33 @@ impl Engine {
         Ok(row)
     }
 
+    /// Writes one text instead of two: that of `row`, which then replaces `old`. Nothing changes if it cannot.
+    pub fn merge(&mut self, row: &MemoryRow, old: &str, text: &str) -> Result<MemoryRow, ToolError> {
+        let new = row.memory.id.as_str();
+        self.require_replaceable(old, new)?;
+        self.edit_text(row, text)?;
+        self.supersede(old, new)
+    }
+
+    /// Finds two memories, and fails if the second cannot replace the first.
+    fn require_replaceable(&mut self, old: &str, new: &str) -> Result<(MemoryId, MemoryId, MemoryRow), ToolError> {
+        let ((old, _), (new, row)) = (self.find_by_prefix(old)?, self.find_by_prefix(new)?);
+        if let Some(other) = row.memory.attributes.supersedes.as_ref().filter(|other| **other != old) {
+            return Err(ToolError::Invalid(format!("{new} already replaces {other}; a memory can replace only one")));
+        }
+        if self.supersedes_transitively(&old, &new)? {
+            return Err(ToolError::Invalid(format!("{old} replaces {new}: two memories cannot replace each other")));
+        }
+        Ok((old, new, row))
+    }
+
     /// Saves the text that holds now instead of `old`, at the same place and with the same type.
     pub fn replace(&mut self, old: &MemoryRow, content: String) -> Result<SaveOutput, ToolError> {
-        self.save(&SaveInput {
+        let id = &old.memory.id;
+        if let Some(newer) = &old.superseded_by {
+            return Err(ToolError::Invalid(format!("{id} was replaced by {newer} already; replace that one")));
+        }
+        let saved = self.save(&SaveInput {
             kind: old.memory.kind,
             content,
             also: None,
@@ -86,7 +104,14 @@ impl Engine {
             long_term: old.path == LONG_TERM_FILE,
             supersedes: Some(old.memory.id.to_string()),
             share: false,
-        })
+        })?;
+        match saved.saved {
+            true => Ok(saved),
+            false if saved.id == id.as_str() => Err(ToolError::Invalid(format!("{id} has this text already"))),
+            false => {
+                Err(ToolError::Invalid(format!("{} has this text already; mark {id} as replaced by it", saved.id)))
+            }
+        }
     }
 
     /// Pins or unpins a memory. Cleanup keeps pinned memories.

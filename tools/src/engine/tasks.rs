@@ -73,6 +73,9 @@ impl Engine {
     /// Notes that a task does not wait any more, and returns it. Its text changes only if it ends with what it waited for, in brackets.
     pub fn unblock_task(&mut self, id: &str) -> Result<Task, ToolError> {
         let (id, row) = self.find_by_prefix(id)?;
+        if tasks::awaited(&row.memory.content, &row.memory.attributes.metadata).is_none() {
+            return Ok(Task { state: self.state_of_task(&row)?, row });
+        }
         let is_field = row.memory.attributes.metadata.contains_key(tasks::BLOCKED_BY);
         match tasks::with_awaited_removed(&row.memory.content).filter(|_| !is_field) {
             Some(text) => drop(self.edit_text(&row, &text)?),

@@ -4,6 +4,8 @@ use schema::host::given;
 use schema::intake::capture::may_be_confirmed;
 use schema::log::log_file;
 use schema::model::memory::{MemoryType, content_hash};
+use schema::model::moment::Moment;
+use schema::model::sharing::SharedState;
 use schema::store::MemoryRow;
 use schema::tool::{GetOutput, MemoryDetails};
 use serde::Serialize;
@@ -63,6 +65,11 @@ pub(in crate::page) struct AboutMemory {
     /// Whether a person may say that it still holds.
     pub(in crate::page) can_be_confirmed: bool,
     pub(in crate::page) is_open_task: bool,
+    /// What the team thinks of it, if it is shared: `proposed`, `approved` or `retired`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::page) shared: Option<&'static str>,
+    /// Whether it can be proposed to a team.
+    pub(in crate::page) can_be_shared: bool,
     /// How often a model opened it.
     pub(in crate::page) opened: i64,
     /// The memories that replaced it or that it replaced, the newest first.
@@ -124,6 +131,7 @@ impl AboutMemory {
     fn new(engine: &mut Engine, details: MemoryDetails, row: &MemoryRow) -> Result<Self, ToolError> {
         let tags =
             row.memory.attributes.metadata.get("tags").map(|tags| metadata_tags(tags).map(str::to_owned).collect());
+        let shared = row.shared_state(&Moment::now());
         let session = engine.store().rows().session(&row.memory.session_id)?;
         Ok(Self {
             details,
@@ -134,6 +142,8 @@ impl AboutMemory {
             is_event: row.memory.kind.is_event(),
             can_be_confirmed: may_be_confirmed(row.memory.kind) && row.superseded_by.is_none(),
             is_open_task: row.is_open_task(),
+            shared: shared.map(SharedState::name),
+            can_be_shared: shared.is_none() && row.memory.kind.is_shareable() && engine.store().rows().has_team()?,
             opened: row.access_count,
             chain: chain(engine, row)?,
             given: given_to(engine, row.memory.id.as_str())?,

@@ -45,6 +45,8 @@ pub(in crate::page) struct ReviewedText {
     pub(in crate::page) path: String,
     /// The text without secrets, or its beginning.
     pub(in crate::page) text: String,
+    /// Whether that is another one than the memory has, so that it must not be edited here.
+    pub(in crate::page) is_partial: bool,
     /// Identifies the text, so that a change of another one is noticed.
     pub(in crate::page) digest: String,
 }
@@ -79,12 +81,14 @@ impl CandidateItem {
 
 impl ReviewedText {
     fn new(row: &MemoryRow, sanitizer: &Sanitizer) -> Self {
+        let text: String = sanitizer.clean(&row.memory.content).text.chars().take(TEXT).collect();
         Self {
+            is_partial: text != row.memory.content,
+            text,
             id: row.memory.id.to_string(),
             kind: row.memory.kind,
             date: minute(&row.memory.at),
             path: row.path.clone(),
-            text: sanitizer.clean(&row.memory.content).text.chars().take(TEXT).collect(),
             digest: content_hash(&row.memory.content),
         }
     }

@@ -35,12 +35,11 @@ pub(super) struct View<'a> {
 impl View<'_> {
     /// The whole page, or only the live part.
     pub(super) fn answer(self, part: Option<&String>) -> PageResult {
+        let failures = self.page.0.deletions.failures();
+        let live = html! { @for failure in &failures { p.notice { (failure) } } (self.live) };
         Ok(match part {
-            Some(_) => Html(cleaned(&html! {
-                @if let Some(failure) = self.page.0.deletions.take_failure() { p.notice { (failure) } }
-                (self.live)
-            })),
-            None => self.whole(),
+            Some(_) => Html(cleaned(&live)),
+            None => Self { live, ..self }.whole(),
         })
     }
 
@@ -70,7 +69,7 @@ impl View<'_> {
     }
 }
 
-/// The place of messages, with the last deletion that can be undone and why one failed.
+/// The place of messages, with the last deletion that can be undone.
 fn toast(page: &Page, language: Language) -> Markup {
     let last = page.0.deletions.last();
     html! {
@@ -78,9 +77,9 @@ fn toast(page: &Page, language: Language) -> Markup {
             data-undo=(language.of("Undo", "실행 취소"))
             data-deleted=(language.of("Deleted.", "삭제했습니다."))
             data-gone=(language.of("The server of this page has ended. Run jikime-memory view again.", "이 페이지의 서버가 종료되었습니다. jikime-memory view를 다시 실행하세요."))
+            data-busy=(language.of("Another change is under way; try again.", "다른 변경을 처리하는 중입니다. 다시 시도하세요."))
             data-copied=(language.of("Copied.", "복사했습니다."))
             data-sure=(language.of("Do this for all memories?", "모든 기억에 적용할까요?"))
-            data-failure=[page.0.deletions.take_failure()]
             data-undo-id=[last.as_ref().map(|(id, _)| id)]
             data-undo-seconds=[last.as_ref().map(|(_, left)| left.as_secs())] {}
     }
@@ -187,6 +186,10 @@ pub(super) fn flag_name(flag: &str, language: Language) -> &str {
         "pinned" => language.of("pinned", "고정"),
         "done" => language.of("done", "완료"),
         "personal" => language.of("personal", "개인"),
+        "shared" => language.of("shared", "공유"),
+        "proposed" => language.of("proposed", "제안됨"),
+        "approved" => language.of("approved", "승인됨"),
+        "retired" => language.of("retired", "종료됨"),
         other => other,
     }
 }

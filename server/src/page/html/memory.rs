@@ -75,6 +75,7 @@ fn whole(opened: &OpenedMemory, about: &AboutMemory, citation: Option<&Citation>
                     time { (about.details.date) }
                     @if about.is_pinned { span.flag { (flag_name("pinned", language)) } }
                     @if about.details.superseded_by.is_some() { span.flag { (flag_name("superseded", language)) } }
+                    @if let Some(state) = about.shared { span.flag { (flag_name("shared", language)) ": " (flag_name(state, language)) } }
                     @if let Some(standing) = &about.details.standing { span.flag.good { (standing_name(standing, language)) } }
                     @if let Some(state) = &about.details.state { span.flag.good { (state) } }
                 }
@@ -109,6 +110,9 @@ fn standing_name(standing: &str, language: Language) -> &str {
 fn actions(opened: &OpenedMemory, about: &AboutMemory, language: Language) -> Markup {
     let id = opened.id.as_str();
     let seen = [("id", id), ("seen", opened.digest.as_str())];
+    if let Some(state) = about.shared {
+        return shared_actions(&seen, state, language);
+    }
     html! {
         div.actions {
             @if about.is_open_task { (action("close", &seen, language.of("Done", "완료"))) }
@@ -119,6 +123,7 @@ fn actions(opened: &OpenedMemory, about: &AboutMemory, language: Language) -> Ma
             @if !about.is_long_term && !about.is_event {
                 (action("promote", &seen, language.of("Move to MEMORY.md", "MEMORY.md로 옮기기")))
             }
+            @if about.can_be_shared { (action("share", &seen, language.of("Share with the team", "팀과 공유"))) }
             button type="button" data-copy="#text" { (language.of("Copy", "복사")) }
             div.last { (action("forget", &seen, language.of("Delete", "삭제"))) }
         }
@@ -128,11 +133,23 @@ fn actions(opened: &OpenedMemory, about: &AboutMemory, language: Language) -> Ma
     }
 }
 
+/// The line of a shared memory belongs to the team, so it is not edited.
+fn shared_actions(seen: &[(&str, &str)], state: &str, language: Language) -> Markup {
+    html! {
+        div.actions {
+            @if state == "proposed" { (action("approve", seen, language.of("Approve", "승인"))) }
+            @if state != "retired" { (action("retire", seen, language.of("Holds no longer", "더는 유효하지 않음"))) }
+            button type="button" data-copy="#text" { (language.of("Copy", "복사")) }
+            div.last { (action("forget", seen, language.of("Delete for all", "모두에게서 삭제"))) }
+        }
+    }
+}
+
 fn edit_form(opened: &OpenedMemory, language: Language) -> Markup {
     html! {
         details.form {
             summary { (language.of("Edit", "수정")) }
-            form.action.edit method="post" action="do" {
+            form.action.edit method="post" action="do" autocomplete="off" {
                 input type="hidden" name="action" value="edit"; input type="hidden" name="id" value=(opened.id);
                 input type="hidden" name="seen" value=(opened.digest);
                 // A line break after the tag belongs to the tag.
@@ -147,13 +164,13 @@ fn replace_forms(opened: &OpenedMemory, language: Language) -> Markup {
     html! {
         details.form {
             summary { (language.of("Replace", "대체")) }
-            form.action.edit method="post" action="do" {
+            form.action.edit method="post" action="do" autocomplete="off" {
                 input type="hidden" name="action" value="replace"; input type="hidden" name="id" value=(opened.id);
                 input type="hidden" name="seen" value=(opened.digest);
                 label { span { (language.of("What is true now", "지금 맞는 내용")) } textarea name="text" rows="4" required {} }
                 button type="submit" { (language.of("Save as replacement", "대체하는 기억으로 저장")) }
             }
-            form.action method="post" action="do" {
+            form.action method="post" action="do" autocomplete="off" {
                 input type="hidden" name="action" value="supersede"; input type="hidden" name="id" value=(opened.id);
                 input type="hidden" name="seen" value=(opened.digest);
                 label { span { (language.of("Or the id of the memory that replaces it", "또는 이것을 대체하는 기억의 id")) } input type="text" name="other" required; }
@@ -167,7 +184,7 @@ fn promote_form(opened: &OpenedMemory, language: Language) -> Markup {
     html! {
         details.form {
             summary { (language.of("Move to MEMORY.md", "MEMORY.md로 옮기기")) }
-            form.action method="post" action="do" {
+            form.action method="post" action="do" autocomplete="off" {
                 input type="hidden" name="action" value="promote"; input type="hidden" name="id" value=(opened.id);
                 label { span { (language.of("As", "종류")) }
                     select name="kind" { @for kind in promotable_types() { option value=(kind.as_str()) { (type_name(kind, language)) } } }

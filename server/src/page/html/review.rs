@@ -99,6 +99,7 @@ fn side(text: &ReviewedText, body: &Markup, name: Option<&str>, language: Langua
                 a href=(link("memory", "id", &text.id)) { (short_id(&text.id)) } span.quiet { (text.path) }
             }
             div.body { (body) }
+            @if text.is_partial { p.quiet { (language.of("Only a part is shown; open the memory to edit it.", "일부만 보입니다. 고치려면 기억을 여세요.")) } }
         }
     }
 }
@@ -146,11 +147,11 @@ fn answers(candidate: &CandidateItem, language: Language) -> Markup {
             }
             (keyed("n", "later", &fields, language.of("ask again in 30 days", "30일 뒤에 다시")))
         }
-        @if let Some(newer) = newer.filter(|_| is_pair) { (merge_form(older, newer, language)) }
-        @if candidate.kind == "stale" {
+        @if let Some(newer) = newer.filter(|newer| is_pair && !newer.is_partial) { (merge_form(older, newer, language)) }
+        @if candidate.kind == "stale" && !older.is_partial {
             details.form {
                 summary { (language.of("Write what is true now", "지금 맞는 내용 쓰기")) }
-                form.action.edit method="post" action="do" {
+                form.action.edit method="post" action="do" autocomplete="off" {
                     input type="hidden" name="action" value="replace"; input type="hidden" name="id" value=(older.id);
                     input type="hidden" name="seen" value=(older.digest);
                     textarea name="text" rows="4" required aria-label=(language.of("What is true now", "지금 맞는 내용")) { "\n" (older.text) }
@@ -179,7 +180,7 @@ fn merge_form(older: &ReviewedText, newer: &ReviewedText, language: Language) ->
     html! {
         details.form {
             summary { (language.of("Merge into one", "하나로 합치기")) }
-            form.action.edit method="post" action="do" {
+            form.action.edit method="post" action="do" autocomplete="off" {
                 input type="hidden" name="action" value="merge";
                 @for (name, value) in fields(newer, Some(older), "") { input type="hidden" name=(name) value=(value); }
                 textarea name="text" rows="4" required aria-label=(language.of("Text", "본문")) { "\n" (newer.text) }
