@@ -25,6 +25,9 @@ const SESSION_IDLE_SECONDS: i64 = 6 * 60 * 60;
 /// How long the end of a server may hold the database.
 const END_OF_SERVER: Duration = Duration::from_millis(150);
 
+/// The size in bytes from which the files of a team are left to the server. A hook has one second, and reads a megabyte in about 50 ms.
+const TEAM_LIMIT: u64 = 4 * 1024 * 1024;
+
 /// The tokens from which a session counts as long. Hosts compact contexts of 200,000 tokens at about 160,000.
 const LONG_CONTEXT: u64 = 120_000;
 
@@ -61,9 +64,10 @@ impl EventDelivery<'_> {
         let session_id = self.session_id.clone();
         let store = self.open_store()?;
         if store.require_writable().is_ok()
+            && store.team_size().is_ok_and(|size| size <= TEAM_LIMIT)
             && let Err(error) = store.catch_up_with_team()
         {
-            // The memories of before are better than none.
+            // The brief then uses the rows of the last synchronisation.
             hook_log::append_error(store.layout(), &error);
         }
         // A store that can only be read has no rows yet, so report why.

@@ -98,38 +98,52 @@ impl Arguments {
 fn run_command(command: Option<HookCommand>, arguments: Arguments) {
     let started = Instant::now();
     let name = command.map_or("an event", HookCommand::name);
-    exit_after(command.map_or(MAX_RUN_TIME, HookCommand::deadline), name);
+    exit_after(command);
     panic::set_hook(Box::new(move |fault| {
         end_early(&format!("a fault in jikime-hook ended {name}: {fault}"));
         process::exit(0);
     }));
-    let handled = handle_event(command, arguments);
-    // Without a store there is nowhere to report anything.
-    let layout = STORE.get();
-    match (handled, layout) {
-        (Ok(HandledEvent::Ignored), _) => return,
-        (Ok(HandledEvent::Delivered(answer)), _) => answer.iter().for_each(|answer| print_answer(answer)),
-        (Err(fault), Some(layout)) => hook_log::append_error(layout, &*fault),
-        (Err(_), None) => return,
+    match handle_event(command, arguments) {
+        Ok(HandledEvent::Ignored) => {}
+        Ok(HandledEvent::Delivered { command, answer }) => {
+            answer.iter().for_each(|answer| print_answer(answer));
+            note_time(command, started.elapsed());
+        }
+        // Without a store there is nowhere to report it.
+        Err(fault) => STORE.get().into_iter().for_each(|layout| hook_log::append_error(layout, &*fault)),
     }
-    layout.into_iter().for_each(|layout| hook_log::append_time(layout, name, started.elapsed()));
+}
+
+/// Notes how long this process took, once.
+fn note_time(command: Option<HookCommand>, took: Duration) {
+    static NOTED: OnceLock<()> = OnceLock::new();
+    if let Some(layout) = STORE.get()
+        && NOTED.set(()).is_ok()
+    {
+        hook_log::append_time(layout, command.map_or("unknown", HookCommand::name), took);
+    }
 }
 
 /// What became of an event.
 enum HandledEvent {
-    /// The memory is turned off.
+    /// The user turned the memory off.
     Ignored,
-    /// With what the host is to show its model.
-    Delivered(Option<String>),
+    Delivered {
+        /// The command that the event was for.
+        command: Option<HookCommand>,
+        /// The text for the host, if there is any.
+        answer: Option<String>,
+    },
 }
 
 /// Ends the process after a while, whatever it waits for: a host that never closes our input, or a disk that does not respond.
-fn exit_after(deadline: Duration, name: &'static str) {
+fn exit_after(command: Option<HookCommand>) {
+    let deadline = command.map_or(MAX_RUN_TIME, HookCommand::deadline);
     let watch = move || {
         thread::sleep(deadline.saturating_sub(NOTING));
         let noting = thread::Builder::new().stack_size(SPOOL_STACK).spawn(move || {
             end_early(&format!("ended after {} ms, before everything was done", deadline.as_millis()));
-            STORE.get().into_iter().for_each(|layout| hook_log::append_time(layout, name, deadline));
+            note_time(command, deadline);
         });
         drop(noting);
         thread::sleep(NOTING);
@@ -156,11 +170,15 @@ fn handle_event(command: Option<HookCommand>, arguments: Arguments) -> Result<Ha
         return Ok(HandledEvent::Ignored);
     }
     read.map_err(|error| format!("cannot read the event: {error}"))?;
-    let answer = deliver_all(command, host, &payloads?, layout, &loaded);
+    let payloads = payloads?;
+    // All payloads of a process are of the same event.
+    let of_event = || HookCommand::for_event(payloads.first()?.hook_event_name.as_deref()?);
+    let command = command.or_else(of_event);
+    let answer = deliver_all(command, host, &payloads, layout, &loaded);
     if is_cut {
         hook_log::append_note(layout, "an event of 64 MB or more: only its beginning is recorded");
     }
-    Ok(HandledEvent::Delivered(answer?))
+    Ok(HandledEvent::Delivered { command, answer: answer? })
 }
 
 /// Finds the store of the project that `directory`, or else the working directory, belongs to.
@@ -183,8 +201,7 @@ fn deliver_all(
 ) -> Result<Option<String>, StoreError> {
     let mut answer = None;
     for payload in payloads {
-        let command = command.or_else(|| HookCommand::for_event(payload.hook_event_name.as_deref()?));
-        let Some(command) = command else { continue };
+        let Some(command) = command else { break };
         answer = deliver(command, host, payload, layout, loaded)?.or(answer);
     }
     Ok(answer)

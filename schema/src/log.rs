@@ -22,7 +22,7 @@ pub use edit::{entry_replacement, insert_long_term, remove_entries};
 pub use entry::{LONG_TERM_FILE, LogEntry, LogKind, ParsedLog};
 pub use locate::{find_entry, find_lines, may_contain};
 pub use parse::{is_without_new_prose, parse};
-pub use team::{SHARED_LIMIT, TEAM_DIR, TeamAct, TeamFile, TeamNote, render_shared, team_author, team_path};
+pub use team::{TEAM_FILE_LIMIT, TeamAction, TeamFile, TeamNote, render_shared, shared_id};
 
 #[cfg(test)]
 mod tests;

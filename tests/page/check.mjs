@@ -191,14 +191,13 @@ await step("a text that was left is not saved over a newer one, and a choice sta
 await step("share with the team", async () => {
   run("team", "init", "--author", "minji");
   const { id } = memoryWith("Payments go through one queue");
-  run("share", memoryWith("The shop is three services").id);
   await go(tab, `memory?id=${id}`);
   await tab.click("button:text-is('Share with the team')");
   await told(tab, "Proposed to the team");
   const shared = JSON.parse(run("team", "--json")).find((shared) => shared.content.includes("Payments go through one queue"));
   await go(tab, `memory?id=${shared.id}`);
   await tab.waitForSelector("article .flag:text-is('shared: proposed')");
-  await tab.click("button:text-is('Holds no longer')");
+  await tab.click("button:text-is('Retire')");
   await told(tab, "Retired");
   await tab.waitForSelector("article .flag:text-is('shared: retired')");
 });

@@ -186,7 +186,7 @@ fn walk_up(start: &Path, homes: &HomeDirs) -> Project {
         let holds_store = directory.join(".jikime").is_dir();
         match git::git_dir_kind(directory) {
             Some(git::GitDirKind::Linked { main: Some(main) })
-                if !directory.join(".jikime").join("memory").is_dir() && !homes.is_home_or_above(&main) =>
+                if !has_own_store(directory) && !homes.is_home_or_above(&main) =>
             {
                 return Project { root: main, reason: ProjectReason::Worktree };
             }
@@ -196,6 +196,11 @@ fn walk_up(start: &Path, homes: &HomeDirs) -> Project {
         }
     }
     Project { root: start.to_owned(), reason: ProjectReason::Start }
+}
+
+/// Whether somebody recorded in a directory. `MEMORY.md` and the files of a team may only be checked out there.
+fn has_own_store(directory: &Path) -> bool {
+    directory.join(".jikime").join("memory").join("track").is_dir()
 }
 
 fn require_existing(path: PathBuf, named_by: &'static str) -> Result<PathBuf, ProjectError> {

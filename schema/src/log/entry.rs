@@ -2,8 +2,8 @@
 
 use chrono::NaiveDate;
 
-use super::team::team_author;
 use crate::model::memory::Memory;
+use crate::model::sharing::is_of_team;
 use crate::model::state_note::StateNote;
 
 /// The file of curated, long-term memories.
@@ -19,7 +19,7 @@ pub enum LogKind {
     Daily(NaiveDate),
     /// `MEMORY.md`: only entries with our comment are memories.
     LongTerm,
-    /// `team/AUTHOR.md`: what an author shares. Its memories follow from the files of all authors.
+    /// A file of the team, `team/AUTHOR.md`. Its memories follow from the files of all authors.
     Team,
 }
 
@@ -29,7 +29,7 @@ impl LogKind {
         if path == LONG_TERM_FILE {
             return Some(Self::LongTerm);
         }
-        if team_author(path).is_some() {
+        if is_of_team(path) {
             return Some(Self::Team);
         }
         let stem = path.strip_suffix(".md")?;

@@ -11,18 +11,18 @@ use super::escape::{escape, unescape};
 use super::{LogEntry, ParsedLog};
 use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
-use crate::model::sharing::{EXPIRES, is_author};
+use crate::model::sharing::{EXPIRES, TAGS, TEAM_DIR};
 
-/// The directory of the files, relative to the store.
-pub const TEAM_DIR: &str = "team";
+/// The longest line, in bytes. A text has at most 64 KB.
+const LINE_LIMIT: usize = 96 * 1024;
 
-/// The longest text of a shared memory, in bytes, as of any memory.
-pub const SHARED_LIMIT: usize = 64 * 1024;
+/// The largest file that is read, in bytes: about 12,000 memories of one author.
+pub const TEAM_FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// What somebody did to a shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TeamAct {
+pub enum TeamAction {
     /// It holds for everybody.
     Approve,
     /// It holds no longer.
@@ -35,7 +35,7 @@ pub enum TeamAct {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TeamNote {
     pub about: MemoryId,
-    pub act: TeamAct,
+    pub act: TeamAction,
     pub at: Moment,
 }
 
@@ -44,8 +44,8 @@ pub struct TeamNote {
 pub struct TeamFile {
     pub entries: Vec<LogEntry>,
     pub notes: Vec<TeamNote>,
-    /// The numbers of all other lines with text, from 1. Its title is not among them.
-    pub prose: Vec<usize>,
+    /// The numbers of all other lines with text, from 1, without headings. They are no notes of the user, so nothing reads them.
+    pub unknown: Vec<usize>,
 }
 
 const NOTE: &str = "<!-- team ";
@@ -55,7 +55,7 @@ impl TeamNote {
         #[derive(Deserialize)]
         struct Fields {
             about: String,
-            act: TeamAct,
+            act: TeamAction,
             at: String,
         }
         let json = line.strip_prefix(NOTE)?.strip_suffix(" -->")?;
@@ -63,16 +63,16 @@ impl TeamNote {
         Some(Self { about: MemoryId::parse(&about)?, act, at: Moment::parse_rfc3339(&at)? })
     }
 
-    /// Formats the note as a line. Its time has no offset, which would tell where its author is.
+    /// Formats the note as a line. Its time, which is only for people, is in UTC, so that it does not reveal the author's time zone.
     pub fn render(&self) -> String {
         let Self { about, act, at } = self;
-        let json = serde_json::json!({"about": about.as_str(), "act": act, "at": at.utc()});
+        let json = serde_json::json!({"about": about.as_str(), "act": act, "at": at.in_utc().rfc3339()});
         format!("{NOTE}{json} -->\n")
     }
 }
 
 impl TeamFile {
-    /// Parses a file. A line that is neither an entry nor a note is prose.
+    /// Parses a file.
     pub fn parse(text: &str) -> Self {
         let mut file = Self::default();
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -83,14 +83,14 @@ impl TeamFile {
             } else if let Some(note) = TeamNote::parse(line) {
                 file.notes.push(note);
             } else if !line.is_empty() && !line.starts_with("# ") {
-                file.prose.push(number);
+                file.unknown.push(number);
             }
         }
         file
     }
 
     pub(super) fn into_log(self) -> ParsedLog {
-        ParsedLog { entries: self.entries, prose: self.prose, notes: Vec::new() }
+        ParsedLog { entries: self.entries, ..ParsedLog::default() }
     }
 }
 
@@ -104,15 +104,21 @@ fn parse_entry(line: &str) -> Option<Memory> {
     let MemoryAttributes { supersedes, also, mut metadata, .. } = fields.into_attributes();
     metadata.retain(|name, _| [TAGS, EXPIRES].contains(&name.as_str()));
     let attributes = MemoryAttributes { supersedes, also, metadata, ..MemoryAttributes::default() };
-    let fits = !content.trim().is_empty() && content.len() <= SHARED_LIMIT;
+    // An approval is about a text, so nobody may give another text its id.
+    let fits = !content.trim().is_empty()
+        && line.len() <= LINE_LIMIT
+        && at.offset_seconds() == 0
+        && id == shared_id(kind, &at, &content);
     fits.then(|| Memory { id, session_id: String::new(), kind, content, at, attributes })
 }
 
-const TAGS: &str = "tags";
+/// Returns the id of a shared memory. It depends on no session or place, and is another one than that of a private memory.
+pub fn shared_id(kind: MemoryType, at: &Moment, content: &str) -> MemoryId {
+    MemoryId::derive(TEAM_DIR, kind, &at.in_utc(), content, 0)
+}
 
 /// Formats a shared memory as one line. Nothing of its session, branch or machine is written.
 pub fn render_shared(memory: &Memory) -> String {
-    let at = Moment::from_unix(memory.at.unix(), Some(0)).unwrap_or(memory.at);
     let MemoryAttributes { supersedes, also, metadata, .. } = &memory.attributes;
     let is_shared = |(name, _): &(&String, &Value)| [TAGS, EXPIRES].contains(&name.as_str());
     let metadata: Map<String, Value> =
@@ -123,20 +129,9 @@ pub fn render_shared(memory: &Memory) -> String {
         metadata,
         ..MemoryAttributes::default()
     };
-    let memory = Memory { session_id: String::new(), at, attributes, ..memory.clone() };
+    let memory = Memory { session_id: String::new(), at: memory.at.in_utc(), attributes, ..memory.clone() };
     let text = escape(&memory.content).replace('\n', "&#10;");
     format!("- **{}**: {text} {}\n", memory.kind.label(), EntryFields::for_section(&memory).render())
-}
-
-/// Returns the path of an author's file, relative to the store.
-pub fn team_path(author: &str) -> String {
-    format!("{TEAM_DIR}/{author}.md")
-}
-
-/// Returns the author of a file, from its path relative to the store.
-pub fn team_author(path: &str) -> Option<&str> {
-    let author = path.strip_prefix(TEAM_DIR)?.strip_prefix('/')?.strip_suffix(".md")?;
-    is_author(author).then_some(author)
 }
 
 #[cfg(test)]
@@ -148,7 +143,7 @@ mod tests {
     fn memory(content: &str) -> Memory {
         let at = Moment::parse_rfc3339("2026-01-28T10:30:15+09:00").unwrap();
         let at = Moment::from_unix(at.unix(), Some(0)).unwrap();
-        let id = MemoryId::derive("", MemoryType::Decision, &at, content, 0);
+        let id = shared_id(MemoryType::Decision, &at, content);
         let metadata =
             Map::from_iter([(TAGS.to_owned(), vec!["build"].into()), (EXPIRES.to_owned(), "2027-01-01".into())]);
         let attributes = MemoryAttributes { also: Some("빌드".to_owned()), metadata, ..MemoryAttributes::default() };
@@ -168,26 +163,19 @@ mod tests {
         private.session_id = "de026739".to_owned();
         private.attributes.metadata.insert("branch".to_owned(), "secret-plan".into());
         private.attributes.importance = Some(3);
-        insta::assert_snapshot!(render_shared(&private), @r#"- **Decision**: Use pnpm&#10;for all packages <!-- {"id":"46bbcf90247476b1188e906b392b2df5","at":"2026-01-28T01:30:15+00:00","also":"빌드","metadata":{"expires":"2027-01-01","tags":["build"]}} -->"#);
+        insta::assert_snapshot!(render_shared(&private), @r#"- **Decision**: Use pnpm&#10;for all packages <!-- {"id":"8473114796b33d8eb6625b514fffdb4a","at":"2026-01-28T01:30:15+00:00","also":"빌드","metadata":{"expires":"2027-01-01","tags":["build"]}} -->"#);
     }
 
     #[test]
-    fn lines_that_are_no_records_are_prose() {
+    fn lines_that_are_no_records_are_unknown() {
         let text = format!(
-            "# minji\n\n{}- **Task**: not shareable <!-- {{\"id\":\"a\",\"at\":\"2026-01-28T10:30:15Z\"}} -->\n- **Decision**: no id\n<<<<<<< ours\n{}",
+            "# minji\n\n{}- **Task**: not shareable <!-- {{\"id\":\"a\",\"at\":\"2026-01-28T10:30:15Z\"}} -->\n- **Decision**: no id\n<<<<<<< ours\n{}{}",
             render_shared(&memory("one")),
+            render_shared(&memory("one")).replace("one", "another text"),
             "<!-- team {\"about\":\"a\",\"act\":\"praise\",\"at\":\"2026-01-28T10:30:15Z\"} -->\n",
         );
         let parsed = TeamFile::parse(&text);
-        assert_eq!((parsed.entries.len(), parsed.notes.len(), parsed.prose), (1, 0, vec![4, 5, 6, 7]));
-    }
-
-    #[test]
-    fn only_files_of_authors_belong_to_the_team() {
-        assert_eq!(team_author(&team_path("김민지")), Some("김민지"));
-        for path in ["team/a/b.md", "team/.md", "team/A.md", "team/2026-01-28.md", "a.md"] {
-            assert_eq!(team_author(path), None, "{path}");
-        }
+        assert_eq!((parsed.entries.len(), parsed.notes.len(), parsed.unknown), (1, 0, vec![4, 5, 6, 7, 8]));
     }
 
     proptest! {

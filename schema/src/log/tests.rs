@@ -35,7 +35,8 @@ fn write(file: &mut Vec<u8>, memory: &Memory, kind: LogKind) -> usize {
             let added = LogEnd::from_tail(LogTail::Whole(file)).append_entry(memory, day);
             file.extend(added);
         }
-        LogKind::LongTerm | LogKind::Team => *file = insert_long_term(file, memory),
+        LogKind::LongTerm => *file = insert_long_term(file, memory),
+        LogKind::Team => file.extend(render_shared(memory).as_bytes()),
     }
     *find_lines(file, memory, &kind.file_name(), kind).unwrap().start()
 }

@@ -66,6 +66,11 @@ impl Moment {
         Self(utc_datetime(seconds).with_timezone(&round_to_minutes(offset)))
     }
 
+    /// Returns the same moment without an offset from UTC.
+    pub fn in_utc(&self) -> Self {
+        Self::from_unix(self.unix(), Some(0)).unwrap_or(*self)
+    }
+
     /// Returns the seconds since 1970 in UTC.
     pub fn unix(&self) -> i64 {
         self.0.timestamp()

@@ -1,14 +1,24 @@
-//! What a team thinks of a shared memory. It is kept in the metadata of the memory's row, because it follows from files of several authors.
+//! The state of a shared memory, and who shares it. The state is kept in the metadata of the memory's row, because it follows from the
+//! files of several authors.
 
+use chrono::NaiveDate;
 use serde_json::{Map, Value};
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::moment::Moment;
+use super::word_list::WordList;
+
+/// The directory of the team's files, relative to the store.
+pub const TEAM_DIR: &str = "team";
 
 /// The longest name of an author, in bytes.
 const AUTHOR_LIMIT: usize = 64;
 
 /// The field with the day after which a shared memory counts as retired: `2027-01-31`.
 pub const EXPIRES: &str = "expires";
+
+/// The field with the tags.
+pub const TAGS: &str = "tags";
 
 /// The field with the state.
 const STATE: &str = "shared";
@@ -42,25 +52,51 @@ impl SharedState {
     /// Reads the state from the metadata of a row, as it is `now`.
     pub(crate) fn read(metadata: &Map<String, Value>, now: &Moment) -> Self {
         let text = |name: &str| metadata.get(name).and_then(Value::as_str);
-        if text(EXPIRES).is_some_and(|day| day < now.date().to_string().as_str()) {
+        let last_day = text(EXPIRES).and_then(|day| day.parse::<NaiveDate>().ok());
+        if last_day.is_some_and(|day| day < now.date()) {
             return Self::Retired;
         }
         Self::ALL.into_iter().find(|state| text(STATE) == Some(state.name())).unwrap_or(Self::Proposed)
     }
 }
 
-/// Whether a text can be the name of an author: letters and digits of any script and `-`, with a letter at the start.
+/// Returns the path of an author's file, relative to the store.
+pub fn team_path(author: &str) -> String {
+    format!("{TEAM_DIR}/{author}.md")
+}
+
+/// Whether a file belongs to the team, also if its name is not that of an author. Nothing in it is the user's own.
+pub fn is_of_team(path: &str) -> bool {
+    path.strip_prefix(TEAM_DIR).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Returns the author of a file, from its path relative to the store.
+pub fn team_author(path: &str) -> Option<&str> {
+    let author = path.strip_prefix(TEAM_DIR)?.strip_prefix('/')?.strip_suffix(".md")?;
+    is_author(author).then_some(author)
+}
+
+/// Whether a text can be the name of an author: letters, none of them a capital, digits and `-`, of any script, with a letter at the start.
+/// Names that Windows keeps for devices are none.
 pub fn is_author(name: &str) -> bool {
+    static DEVICES: WordList =
+        WordList::words("aux com1 com2 com3 com4 com5 com6 com7 com8 com9 con lpt1 lpt2 lpt3 nul prn");
     name.len() <= AUTHOR_LIMIT
+        && !DEVICES.contains(name)
         && name.starts_with(char::is_alphabetic)
         && name.chars().all(|c| c.is_alphanumeric() && !c.is_uppercase() || c == '-')
 }
 
 /// Returns a person's name as the name of an author.
 pub fn author_from_name(name: &str) -> Option<String> {
-    use unicode_normalization::UnicodeNormalization as _;
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let joined = words.collect::<Vec<_>>().join("-").to_lowercase().nfc().collect::<String>();
+    let joined = words
+        .collect::<Vec<_>>()
+        .join("-")
+        .to_lowercase()
+        .nfc()
+        .filter(|c| c.is_alphanumeric() || *c == '-')
+        .collect::<String>();
     let author = joined[..joined.floor_char_boundary(AUTHOR_LIMIT)].trim_end_matches('-').to_owned();
     is_author(&author).then_some(author)
 }
@@ -73,8 +109,17 @@ mod tests {
     fn author_is_a_file_name_in_any_script() {
         assert_eq!(author_from_name("Min-ji  Kim (dev)"), Some("min-ji-kim-dev".to_owned()));
         assert_eq!(author_from_name("김민지"), Some("김민지".to_owned()));
-        for name in ["../42", "", "42", &"\u{301}".repeat(3)] {
+        assert_eq!(author_from_name("İpek"), Some("ipek".to_owned()));
+        for name in ["../42", "", "42", "Con", &"\u{301}".repeat(3)] {
             assert_eq!(author_from_name(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_files_of_authors_belong_to_the_team() {
+        assert_eq!(team_author(&team_path("김민지")), Some("김민지"));
+        for path in ["team/a/b.md", "team/.md", "team/A.md", "team/2026-01-28.md", "a.md"] {
+            assert_eq!(team_author(path), None, "{path}");
         }
     }
 

@@ -161,8 +161,8 @@ pub(super) const KEYS: [SettingKey; 28] = [
         variable: None,
         values: "`\"on\"` or `\"off\"`",
         default: "`\"off\"`",
-        description: "Count an author's approval of their own shared memory. Commit it in the project's file, so that it is the same for the \
-                      whole team.",
+        description: "Let authors approve their own shared memories. Commit it in the project's file, so that the whole team has the \
+                      same rule.",
         is_guard: false,
         is_user_only: false,
     },
@@ -171,7 +171,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         variable: Some("JIKIME_TEAM_SHARE_BY_MODEL"),
         values: "`\"on\"` or `\"off\"`",
         default: "`\"off\"`",
-        description: "Let the model propose memories to the team with `share` of `memory_save`. Otherwise only people share.",
+        description: "Let the model share: `memory_save` with `share` then also proposes the memory to the team.",
         is_guard: false,
         is_user_only: true,
     },

@@ -51,15 +51,15 @@ fn append_line(path: &Path, line: &str) {
     let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
-/// How long the runs of a hook took, in milliseconds.
+/// How long the runs of a hook took, in milliseconds, without the start of the process.
 #[derive(Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct HookTimes {
-    /// The command, for example `memory-prompt-save`.
+    /// The command, for example `memory-prompt-save`, or `unknown` for an event that has none.
     pub hook: String,
     pub runs: usize,
     pub median_ms: f64,
-    /// Nineteen of twenty runs took at most this.
+    /// 95 % of the runs took at most this.
     pub p95_ms: f64,
     pub slowest_ms: f64,
 }
@@ -83,8 +83,14 @@ pub fn recent_times(layout: &Layout, now: &Moment) -> Vec<HookTimes> {
     }
     let times = |(hook, mut took): (&str, Vec<u64>)| {
         took.sort_unstable();
-        let at = |part: usize| took[(took.len() - 1) * part / 100] as f64 / 1000.0;
-        HookTimes { hook: hook.to_owned(), runs: took.len(), median_ms: at(50), p95_ms: at(95), slowest_ms: at(100) }
+        let percentile = |percent: usize| took[(took.len() * percent).div_ceil(100) - 1] as f64 / 1000.0;
+        HookTimes {
+            hook: hook.to_owned(),
+            runs: took.len(),
+            median_ms: percentile(50),
+            p95_ms: percentile(95),
+            slowest_ms: percentile(100),
+        }
     };
     found.into_iter().map(times).collect()
 }
@@ -151,7 +157,7 @@ mod tests {
             append_time(&layout, "memory-track", Duration::from_millis(milliseconds));
         }
         let summed =
-            HookTimes { hook: "memory-track".to_owned(), runs: 4, median_ms: 2.0, p95_ms: 3.0, slowest_ms: 400.0 };
+            HookTimes { hook: "memory-track".to_owned(), runs: 4, median_ms: 2.0, p95_ms: 400.0, slowest_ms: 400.0 };
         assert_eq!(recent_times(&layout, &Moment::now()), [summed]);
     }
 

@@ -2,10 +2,9 @@
 
 use rusqlite::{Row as SqlRow, ToSql};
 
-use crate::log::team_author;
 use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
-use crate::model::sharing::SharedState;
+use crate::model::sharing::{SharedState, team_author};
 use crate::model::state_note::{MemoryState, Phase};
 
 /// A memory with everything that the database has about it.
@@ -61,8 +60,9 @@ pub enum PendingWrite {
     Overwritten = 2,
 }
 
-/// The condition that a memory is not shared. `0` follows `/`.
-pub(super) const OWN: &str = " AND NOT (path > 'team/' AND path < 'team0')";
+/// Conditions that a memory is shared or not. `0` follows `/`.
+pub(super) const AND_SHARED: &str = " AND path > 'team/' AND path < 'team0'";
+pub(super) const AND_OWN: &str = " AND NOT (path > 'team/' AND path < 'team0')";
 
 /// Restricts a list of memories. A field that is `None` allows everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -101,13 +101,16 @@ impl MemoryFilter {
         narrow(" AND created_at >= ?", self.since.clone());
         narrow(" AND created_at <= ?", self.until.clone());
         narrow(" AND path = ?", self.path.clone());
-        sql.push_str(match self.sharing {
-            SharingFilter::All => "",
-            SharingFilter::Own => OWN,
+        match self.sharing {
+            SharingFilter::All => {}
+            SharingFilter::Own => sql.push_str(AND_OWN),
             SharingFilter::Approved => {
-                " AND path > 'team/' AND path < 'team0' AND json_extract(metadata, '$.shared') = 'approved'"
+                sql.push_str(AND_SHARED);
+                sql.push_str(" AND json_extract(metadata, '$.shared') = 'approved'");
+                // Whatever the time zone, it is over.
+                sql.push_str(" AND ifnull(json_extract(metadata, '$.expires'), '9999') >= date('now', '-1 day')");
             }
-        });
+        }
         (sql, values)
     }
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params, params_from_iter};
 
-use super::memory_row::{COLUMNS, EntryState, MemoryFilter, MemoryRow, OWN, conversion_error, read_row};
+use super::memory_row::{AND_OWN, COLUMNS, EntryState, MemoryFilter, MemoryRow, conversion_error, read_row};
 use crate::log::LONG_TERM_FILE;
 use crate::model::memory::{Memory, MemoryId, MemoryType, content_hash};
 use crate::model::moment::Moment;
@@ -208,7 +208,7 @@ impl Rows<'_> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
              WHERE {HOLDS_TEXT} AND session_id = ?2 AND type = ?3
-                 AND (path = ?4) = ?5{OWN} AND created_at BETWEEN ?6 AND ?7
+                 AND (path = ?4) = ?5{AND_OWN} AND created_at BETWEEN ?6 AND ?7
              ORDER BY created_at, seq LIMIT 1"
         );
         let hash = content_hash(&memory.content);
@@ -313,7 +313,7 @@ impl Rows<'_> {
     pub fn find_same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<MemoryRow>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
-             WHERE {HOLDS_TEXT} AND type = ?2 AND (path = ?3) = ?4{OWN}
+             WHERE {HOLDS_TEXT} AND type = ?2 AND (path = ?3) = ?4{AND_OWN}
                  AND NOT EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id)
              ORDER BY created_at DESC LIMIT 1"
         );

@@ -50,7 +50,7 @@ impl Store {
     pub fn changed_logs(&self) -> Result<Vec<String>, StoreError> {
         let present = self.existing_logs()?;
         let mut changed = file_stamp::changed_paths(&self.layout, present.clone(), self.known_files()?);
-        for path in self.changed_team_files(&present)? {
+        for path in self.team_files_under_another_rule(&present)? {
             if !changed.contains(&path) {
                 changed.push(path);
             }

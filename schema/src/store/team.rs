@@ -1,16 +1,18 @@
-//! The memories of a team: what follows from the files of all authors, whatever order git merged their lines in.
+//! Derives shared memories from the files of all authors. The result does not depend on the order of lines or merges.
 //!
 //! The state of a memory only ever grows: proposed, approved, retired, forgotten. So it depends on which records exist, and on no clock.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
 
-use super::memory_row::EntryState;
+use super::memory_row::{AND_SHARED, EntryState};
 use super::sync::SyncReport;
 use super::{MemoryRow, Rows, Store, StoreError};
 use crate::files::file_stamp::FileStamp;
-use crate::log::{LogKind, TeamAct, TeamFile, log_file, render_shared, team_author};
+use crate::log::{LogKind, TEAM_FILE_LIMIT, TeamAction, TeamFile, log_file, render_shared};
 use crate::model::memory::{Memory, MemoryId};
-use crate::model::sharing::SharedState;
+use crate::model::moment::Moment;
+use crate::model::sharing::{SharedState, is_of_team, team_author, team_path};
 use crate::settings;
 
 /// Whether approvals by the author counted when the rows were derived.
@@ -24,9 +26,10 @@ pub struct SharedMemory {
     pub state: SharedState,
 }
 
-/// Returns the memories that the files of the authors share, by id. If several lines share the same id, the first author
-/// has it, and of their lines the first one in alphabetical order.
-/// An author's approval of their own memory counts if `own_approval` is set.
+/// Returns the memories that the files of the authors share, by id. If several lines have the same id, the alphabetically
+/// first author has it, and of their lines the alphabetically first one counts.
+/// An approval counts if somebody else shares the memory,
+/// or if `own_approval` is set.
 pub fn merge_team<'f>(
     files: impl IntoIterator<Item = (&'f str, &'f TeamFile)>,
     own_approval: bool,
@@ -44,17 +47,23 @@ pub fn merge_team<'f>(
         (id, SharedMemory { author: author.to_owned(), memory: memory.clone(), state: SharedState::Proposed })
     };
     let mut shared: BTreeMap<MemoryId, SharedMemory> = lines.into_iter().map(proposed).collect();
+    let mut sharers: BTreeMap<&MemoryId, BTreeSet<&str>> = BTreeMap::new();
+    for (author, file) in &files {
+        for entry in &file.entries {
+            sharers.entry(&entry.memory.id).or_default().insert(author);
+        }
+    }
     let (mut approved, mut forgotten) = (BTreeSet::new(), BTreeSet::new());
     for (by, note) in files.iter().flat_map(|(by, file)| file.notes.iter().map(move |note| (*by, note))) {
         let Some(found) = shared.get_mut(&note.about) else { continue };
         let state = match note.act {
-            TeamAct::Approve if own_approval || by != found.author => {
+            TeamAction::Approve if own_approval || sharers[&note.about].iter().any(|sharer| *sharer != by) => {
                 approved.insert(note.about.clone());
                 SharedState::Approved
             }
-            TeamAct::Approve => continue,
-            TeamAct::Retire => SharedState::Retired,
-            TeamAct::Forget => {
+            TeamAction::Approve => continue,
+            TeamAction::Retire => SharedState::Retired,
+            TeamAction::Forget => {
                 forgotten.insert(note.about.clone());
                 continue;
             }
@@ -62,12 +71,16 @@ pub fn merge_team<'f>(
         found.state = found.state.max(state);
     }
     shared.retain(|id, _| !forgotten.contains(id));
-    let ids: BTreeSet<MemoryId> = shared.keys().cloned().collect();
+    let times: BTreeMap<MemoryId, Moment> = shared.iter().map(|(id, found)| (id.clone(), found.memory.at)).collect();
     for (id, found) in &mut shared {
-        let replaced = &mut found.memory.attributes.supersedes;
-        // A proposal does not replace what holds for everybody.
-        if replaced.as_ref().is_some_and(|old| !ids.contains(old) || approved.contains(old) && !approved.contains(id)) {
-            *replaced = None;
+        let is_retired = found.state == SharedState::Retired;
+        // A proposal does not replace what holds for everybody, and nothing replaces what is newer.
+        let may_replace = |old: &MemoryId| {
+            let is_older = times.get(old).is_some_and(|at| (at, old) < (&found.memory.at, id));
+            is_older && !is_retired && (approved.contains(id) || !approved.contains(old))
+        };
+        if !found.memory.attributes.supersedes.as_ref().is_some_and(may_replace) {
+            found.memory.attributes.supersedes = None;
         }
         found.state.write(&mut found.memory.attributes.metadata);
     }
@@ -75,9 +88,9 @@ pub fn merge_team<'f>(
 }
 
 impl Store {
-    /// Returns the files of the team that must be read again.
-    pub(super) fn changed_team_files(&self, present: &[String]) -> Result<Vec<String>, StoreError> {
-        let team: Vec<String> = present.iter().filter(|path| team_author(path).is_some()).cloned().collect();
+    /// Returns all files of the team if `team_own_approval` changed since their rows were derived.
+    pub(super) fn team_files_under_another_rule(&self, present: &[String]) -> Result<Vec<String>, StoreError> {
+        let team: Vec<String> = present.iter().filter(|path| is_of_team(path)).cloned().collect();
         if team.is_empty() {
             return Ok(team);
         }
@@ -86,31 +99,46 @@ impl Store {
         Ok(if is_same { Vec::new() } else { team })
     }
 
-    /// Reads the files of all authors.
+    /// Reads the files of all authors, except those over [`TEAM_FILE_LIMIT`].
     pub fn team_files(&self) -> Result<BTreeMap<String, TeamFile>, StoreError> {
         let mut files = BTreeMap::new();
         for path in self.existing_logs()? {
             if let Some(author) = team_author(&path) {
-                let bytes = log_file::read(&self.layout.store_path(&path))?;
+                let file = self.layout.store_path(&path);
+                if fs::metadata(&file).is_ok_and(|metadata| metadata.len() > TEAM_FILE_LIMIT) {
+                    continue;
+                }
+                let bytes = log_file::read(&file)?;
                 files.insert(author.to_owned(), TeamFile::parse(&String::from_utf8_lossy(&bytes)));
             }
         }
         Ok(files)
     }
 
+    /// The size of all files of the team, in bytes.
+    pub fn team_size(&self) -> Result<u64, StoreError> {
+        let files = self.existing_logs()?.into_iter().filter(|path| is_of_team(path));
+        Ok(files
+            .filter_map(|path| fs::metadata(self.layout.store_path(&path)).ok())
+            .map(|metadata| metadata.len())
+            .sum())
+    }
+
     /// Derives the rows of all shared memories if a file of the team changed. Costs nothing without a team.
     pub fn catch_up_with_team(&mut self) -> Result<SyncReport, StoreError> {
+        // Another branch may have no team.
+        let may_have_team = self.layout.team_dir().is_dir() || self.rows().has_team()?;
         let is_team = |path: &String| LogKind::from_path(path) == Some(LogKind::Team);
-        match self.layout.team_dir().is_dir() && self.changed_logs()?.iter().any(is_team) {
-            true => self.sync_team(),
-            false => Ok(SyncReport::default()),
+        if may_have_team && self.changed_logs()?.iter().any(is_team) {
+            return self.sync_team();
         }
+        Ok(SyncReport::default())
     }
 
     /// Derives the rows of all shared memories from the files of all authors.
     pub(super) fn sync_team(&mut self) -> Result<SyncReport, StoreError> {
         // The stamps are read first, so that a file that changes meanwhile is read again.
-        let present = self.existing_logs()?.into_iter().filter(|path| team_author(path).is_some());
+        let present = self.existing_logs()?.into_iter().filter(|path| is_of_team(path));
         let stamps: HashMap<String, Option<FileStamp>> =
             present.map(|path| (path.clone(), FileStamp::read(&self.layout.store_path(&path)))).collect();
         let files = self.team_files()?;
@@ -150,14 +178,14 @@ impl Rows<'_> {
 
     /// Returns the files of the team that have rows or a known state.
     fn team_paths(&self) -> rusqlite::Result<Vec<String>> {
-        let sql = "SELECT path FROM files WHERE path > 'team/' AND path < 'team0'";
-        self.0.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
+        let sql = format!("SELECT path FROM files WHERE true{AND_SHARED}");
+        self.0.prepare_cached(&sql)?.query_map([], |row| row.get(0))?.collect()
     }
 
     /// Replaces the rows of shared memories. A memory of this store keeps its id if a shared one claims the same.
     fn replace_shared(&self, mut shared: BTreeMap<MemoryId, SharedMemory>) -> rusqlite::Result<SyncReport> {
         let mut report = SyncReport::default();
-        let mut replaced: HashSet<MemoryId> = HashSet::new();
+        let mut replaced: HashMap<MemoryId, i64> = HashMap::new();
         for row in self.shared()? {
             let id = row.memory.id.clone();
             match shared.get(&id) {
@@ -168,15 +196,25 @@ impl Rows<'_> {
                 Some(_) => report.changed += 1,
                 None => report.removed += 1,
             }
-            replaced.insert(id);
+            replaced.insert(id, row.access_count);
             self.delete(row.seq)?;
         }
-        for (id, SharedMemory { author, memory, .. }) in shared {
-            if self.by_id(&id)?.is_some() {
+        let mut own = BTreeSet::new();
+        for id in shared.keys() {
+            if self.by_id(id)?.is_some() {
+                own.insert(id.clone());
+            }
+        }
+        for (id, SharedMemory { author, mut memory, .. }) in shared {
+            if own.contains(&id) {
                 continue;
             }
-            self.insert(&memory, &crate::log::team_path(&author), EntryState::Found)?;
-            report.added += usize::from(!replaced.contains(&id));
+            memory.attributes.supersedes.take_if(|old| own.contains(old));
+            let seq = self.insert(&memory, &team_path(&author), EntryState::Found)?;
+            match replaced.get(&id) {
+                Some(count) => self.set_access_count(seq, *count)?,
+                None => report.added += 1,
+            }
         }
         Ok(report)
     }
@@ -188,9 +226,8 @@ mod tests {
 
     use super::*;
     use crate::files::database::LockTimeout;
-    use crate::log::TeamNote;
+    use crate::log::{TeamNote, shared_id};
     use crate::model::memory::{MemoryAttributes, MemoryType, content_hash};
-    use crate::model::moment::Moment;
 
     const AUTHORS: [&str; 4] = ["jun", "minji", "seo", "yuna"];
 
@@ -199,7 +236,7 @@ mod tests {
     }
 
     fn entry(number: usize, supersedes: Option<usize>) -> Memory {
-        let id = |number: usize| MemoryId::parse(&format!("id{number}")).unwrap();
+        let id = |number: usize| shared_id(MemoryType::Decision, &at(number as i64), &format!("text {number}"));
         Memory {
             id: id(number),
             session_id: String::new(),
@@ -210,7 +247,7 @@ mod tests {
         }
     }
 
-    fn note(number: usize, act: TeamAct) -> String {
+    fn note(number: usize, act: TeamAction) -> String {
         TeamNote { about: entry(number, None).id, act, at: at(0) }.render()
     }
 
@@ -225,22 +262,35 @@ mod tests {
 
     #[test]
     fn approval_needs_another_author_unless_the_team_says_so() {
-        let own = [("jun", render_shared(&entry(1, None)) + &note(1, TeamAct::Approve))];
+        let own = [("jun", render_shared(&entry(1, None)) + &note(1, TeamAction::Approve))];
         assert_eq!(states(&own, false), [("text 1".to_owned(), SharedState::Proposed, false)]);
         assert_eq!(states(&own, true), [("text 1".to_owned(), SharedState::Approved, false)]);
-        let others =
-            [("jun", render_shared(&entry(1, None))), ("seo", note(1, TeamAct::Approve) + &note(7, TeamAct::Forget))];
+        let others = [
+            ("jun", render_shared(&entry(1, None))),
+            ("seo", note(1, TeamAction::Approve) + &note(7, TeamAction::Forget)),
+        ];
         assert_eq!(states(&others, false), [("text 1".to_owned(), SharedState::Approved, false)]);
+    }
+
+    #[test]
+    fn second_sharer_takes_no_approval_away() {
+        let line = render_shared(&entry(1, None));
+        let approved = note(1, TeamAction::Approve);
+        let before = [("minji", line.clone()), ("adam", approved.clone())];
+        let after = [("minji", line.clone()), ("adam", line + &approved)];
+        assert_eq!(states(&before, false), states(&after, false));
+        assert_eq!(states(&after, false)[0].1, SharedState::Approved);
     }
 
     #[test]
     fn proposal_does_not_replace_what_was_approved() {
         let old = ("jun", render_shared(&entry(1, None)));
         let newer = render_shared(&entry(2, Some(1)));
-        let proposed = [old.clone(), ("seo", note(1, TeamAct::Approve) + &newer)];
+        let proposed = [old.clone(), ("seo", note(1, TeamAction::Approve) + &newer)];
         let replaces = |files: &[(&str, String)]| states(files, false).into_iter().any(|(.., replaces)| replaces);
         assert!(!replaces(&proposed));
-        let approved = [old.clone(), ("seo", note(1, TeamAct::Approve) + &newer), ("yuna", note(2, TeamAct::Approve))];
+        let approved =
+            [old.clone(), ("seo", note(1, TeamAction::Approve) + &newer), ("yuna", note(2, TeamAction::Approve))];
         assert!(replaces(&approved));
         assert!(replaces(&[old, ("seo", newer)]), "one proposal replaces another");
     }
@@ -252,20 +302,22 @@ mod tests {
         let team = store.layout().team_dir();
         std::fs::create_dir_all(&team).unwrap();
         let own = Memory { content: "my own".to_owned(), ..entry(2, None) };
+        let replacing = entry(1, Some(2));
         store.with_transaction(|rows| rows.insert(&own, "MEMORY.md", EntryState::Found)).unwrap();
-        std::fs::write(team.join("jun.md"), render_shared(&entry(1, None)) + &render_shared(&entry(2, None))).unwrap();
+        std::fs::write(team.join("jun.md"), render_shared(&replacing) + &render_shared(&entry(2, None))).unwrap();
         assert_eq!(store.catch_up_with_team().unwrap().added, 1);
         let shared = |store: &Store| -> Vec<(String, Option<SharedState>)> {
             let rows = store.rows().shared().unwrap();
             rows.iter().map(|row| (row.memory.content.clone(), row.shared_state(&at(0)))).collect()
         };
         assert_eq!(shared(&store), [("text 1".to_owned(), Some(SharedState::Proposed))]);
-        assert_eq!(store.rows().by_id(&own.id).unwrap().unwrap().memory.content, "my own");
-        std::fs::write(team.join("seo.md"), note(1, TeamAct::Approve)).unwrap();
+        let kept = store.rows().by_id(&own.id).unwrap().unwrap();
+        assert_eq!((kept.memory.content.as_str(), kept.superseded_by), ("my own", None));
+        std::fs::write(team.join("seo.md"), note(1, TeamAction::Approve)).unwrap();
         assert_eq!(store.catch_up_with_team().unwrap().changed, 1);
         assert_eq!(shared(&store), [("text 1".to_owned(), Some(SharedState::Approved))]);
         assert_eq!(store.catch_up_with_team().unwrap(), SyncReport::default());
-        std::fs::remove_file(team.join("jun.md")).unwrap();
+        std::fs::remove_dir_all(team).unwrap();
         store.catch_up_with_team().unwrap();
         assert_eq!(shared(&store), []);
     }
@@ -284,9 +336,9 @@ mod tests {
                 lines[author].push(match act {
                     0 => render_shared(&entry(number, None)),
                     1 => render_shared(&entry(number, number.checked_sub(1))),
-                    2 => note(number, TeamAct::Approve),
-                    3 => note(number, TeamAct::Retire),
-                    _ => note(number, TeamAct::Forget),
+                    2 => note(number, TeamAction::Approve),
+                    3 => note(number, TeamAction::Retire),
+                    _ => note(number, TeamAction::Forget),
                 });
             }
             let written: Vec<(&str, String)> = AUTHORS.into_iter().zip(lines.iter().map(|lines| lines.concat())).collect();

@@ -143,7 +143,7 @@ pub struct SaveInput {
     /// Id it replaces
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
-    /// Also propose it to the team
+    /// Also propose it to the team, if the user allows it
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub share: bool,
 }

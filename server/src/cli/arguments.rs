@@ -31,7 +31,7 @@ use super::scrub::ScrubArguments;
 use super::sessions::SessionsArguments;
 use super::stats::StatsArguments;
 use super::tasks::TasksArguments;
-use super::team::{ShareArguments, SharedArguments, TeamArguments};
+use super::team::{ShareArguments, SharedIdArgument, TeamArguments};
 use super::timeline::TimelineArguments;
 use super::uninstall::UninstallArguments;
 
@@ -135,15 +135,15 @@ pub(crate) enum CliCommand {
     /// Go through memories that are outdated, contradict or repeat each other, or contain secrets
     #[command(after_help = "Without a terminal, or with --list, prints them and changes nothing.")]
     Review(ReviewArguments),
-    /// Show what the team shares through git, and what waits for an approval
+    /// List the memories that your team shares through git, by state
     Team(TeamArguments),
-    /// Propose a memory to the team
+    /// Propose a memory to the team; commit the changed file with git
     #[command(after_help = "Example: jikime-memory share 0af312aa --expires 2027-01-31")]
     Share(ShareArguments),
-    /// Approve a memory that another member shared; it is then in everybody's brief
-    Approve(SharedArguments),
-    /// End a shared memory that holds no longer
-    Retire(SharedArguments),
+    /// Approve a memory that another member proposed, so that every member's sessions start with it
+    Approve(SharedIdArgument),
+    /// Mark a shared memory as no longer valid; it stays searchable
+    Retire(SharedIdArgument),
     /// Import from other programs, sessions of hosts, or an export
     ///
     /// Without a source, lists what this machine has.

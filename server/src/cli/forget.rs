@@ -1,8 +1,10 @@
 //! `forget`, also called `delete` and `reset`: deletes memories for good, after a preview.
 
 use clap::Args;
+use schema::files::layout::STORE_DIR;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
+use schema::model::sharing::{TEAM_DIR, team_author};
 use tools::engine::{Engine, ForgetExtent, OldDatabases, SelectedMemories, Selection};
 use tools::error::ToolError;
 use tools::time_expression;
@@ -216,11 +218,19 @@ fn describe_leftovers(
     names: &[String],
 ) -> Vec<String> {
     let mut texts = Vec::new();
+    let shared = selected.rows.iter().filter(|row| team_author(&row.path).is_some()).count();
+    if shared > 0 {
+        texts.push(format!(
+            "{shared} of them are shared: all members lose them. Commit {STORE_DIR}/{TEAM_DIR} afterwards."
+        ));
+    }
     if selected.is_unlimited() {
         texts.push("Queued events are deleted too.".to_owned());
     }
     if extent == ForgetExtent::Everything {
-        texts.push("MEMORY.md, notes and the list of deleted memories are deleted too.".to_owned());
+        texts.push(
+            "MEMORY.md, notes and the list of deleted memories are deleted too; the files of the team stay.".to_owned(),
+        );
     }
     if !names.is_empty() {
         let what = if old == OldDatabases::Remove { "are deleted too" } else { "are kept" };

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use schema::model::memory::{MemoryId, MemoryType};
+use schema::model::moment::Moment;
+use schema::model::sharing::SharedState;
 use schema::store::{Locator, MemoryRow};
 use serde::Serialize;
 use tools::engine::{Engine, HistoryFilter};
@@ -47,6 +49,9 @@ pub(crate) struct ListedMemory {
     done: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<String>,
+    /// Its state if it is shared by the team.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared: Option<&'static str>,
 }
 
 impl ListedMemory {
@@ -69,6 +74,7 @@ impl ListedMemory {
             pinned: row.memory.attributes.pinned,
             done: row.memory.kind == MemoryType::Task && !row.is_open_task(),
             superseded_by: row.superseded_by.as_ref().map(MemoryId::to_string),
+            shared: row.shared_state(&Moment::now()).map(SharedState::name),
         }
     }
 
@@ -77,7 +83,8 @@ impl ListedMemory {
         let marks =
             [(self.superseded_by.is_some(), "[superseded] "), (self.pinned, "[pinned] "), (self.done, "[done] ")];
         let marks: String = marks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| mark).collect();
-        marks + &one_line(&self.content)
+        let shared = self.shared.map(|state| format!("[shared, {state}] ")).unwrap_or_default();
+        marks + &shared + &one_line(&self.content)
     }
 }
 
@@ -169,6 +176,7 @@ impl ListedMemory {
             content: content.to_owned(),
             pinned: false,
             superseded_by: None,
+            shared: None,
         }
     }
 }

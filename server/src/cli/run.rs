@@ -54,6 +54,24 @@ fn run_doctor_command(common: CommonArguments, arguments: &DoctorArguments) -> a
     })
 }
 
+/// Exit status 1 of a check tells scripts that something was found.
+fn run_team(common: CommonArguments, printer: &Printer, command: Option<TeamCommand>) -> anyhow::Result<ExitCode> {
+    let mut status = ExitCode::SUCCESS;
+    match command {
+        None => with_memory(common, |engine| team::list_team(engine, printer))?,
+        Some(TeamCommand::Init { author }) => {
+            with_engine(&resolve_project_to_write(common)?, |engine| {
+                team::init_team(engine, printer, author.as_deref())
+            })?;
+        }
+        Some(TeamCommand::Check) => with_memory(common, |engine| {
+            status = team::check_team(engine, printer)?;
+            Ok(())
+        })?,
+    }
+    Ok(status)
+}
+
 /// Runs one command.
 pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
     let CliArguments { common, command } = arguments;
@@ -124,18 +142,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         CliCommand::Review(arguments) => {
             with_memory(common, |engine| run_review(engine, &printer, &arguments, &progress_bar("memories")))
         }
-        CliCommand::Team(TeamArguments { command: None }) => {
-            with_memory(common, |engine| team::list_team(engine, &printer))
-        }
-        CliCommand::Team(TeamArguments { command: Some(TeamCommand::Init { author }) }) => {
-            let project = resolve_project_to_write(common)?;
-            with_engine(&project, |engine| team::init_team(engine, &printer, author.as_deref()))
-        }
-        CliCommand::Team(TeamArguments { command: Some(TeamCommand::Check) }) => {
-            let mut status = ExitCode::SUCCESS;
-            with_memory(common, |engine| Ok(status = team::check_team(engine, &printer)?))?;
-            return Ok(status);
-        }
+        CliCommand::Team(TeamArguments { command }) => return run_team(common, &printer, command),
         CliCommand::Share(arguments) => with_memory(common, |engine| team::share(engine, &printer, &arguments)),
         CliCommand::Approve(arguments) => with_memory(common, |engine| team::approve(engine, &printer, &arguments)),
         CliCommand::Retire(arguments) => with_memory(common, |engine| team::retire(engine, &printer, &arguments)),

@@ -1,14 +1,13 @@
 //! `team`, `share`, `approve` and `retire`: what the members of a project share through git.
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use chrono::NaiveDate;
 use clap::{Args, Subcommand};
 use schema::files::layout::{Layout, STORE_DIR};
-use schema::log::{TEAM_DIR, team_author, team_path};
 use schema::model::moment::Moment;
-use schema::model::sharing::{SharedState, author_from_name};
+use schema::model::sharing::{SharedState, TEAM_DIR, author_from_name, team_author, team_path};
 use schema::settings::{self, SettingsOwner, toml_literal};
 use schema::store::MemoryRow;
 use serde::Serialize;
@@ -28,14 +27,14 @@ pub(crate) struct TeamArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TeamCommand {
-    /// Join the team: sets your name, and creates the files
+    /// Join the team: set your name and create the team's files
     Init {
-        /// Your name in the team [default: that of git]
+        /// Your name in the team [default: user.name of git]
         #[arg(long, value_name = "NAME")]
         author: Option<String>,
     },
-    /// Find secrets, personal data and unknown lines in the files of the team
-    #[command(after_help = "The exit status is 1 if something was found, else 0, for a pre-commit hook or CI.")]
+    /// Find secrets, personal data and unknown lines in the team's files
+    #[command(after_help = "The exit status is 1 if there are findings, else 0. Use it in a pre-commit hook or in CI.")]
     Check,
 }
 
@@ -43,26 +42,26 @@ pub(super) enum TeamCommand {
 pub(crate) struct ShareArguments {
     /// The id or its unique beginning
     id: String,
-    /// Replace addresses, phone numbers, home directories and your names by placeholders
+    /// Replace e-mail addresses, phone numbers, home directories, and your user and host name by placeholders
     #[arg(long)]
     anonymise: bool,
-    /// The last day on which it holds
+    /// The last day on which it is valid; then it counts as retired
     #[arg(long, value_name = "YYYY-MM-DD")]
     expires: Option<NaiveDate>,
-    /// The shared memory that it replaces
+    /// The id of the shared memory that it replaces
     #[arg(long, value_name = "ID")]
     supersedes: Option<String>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct SharedArguments {
+pub(crate) struct SharedIdArgument {
     /// The id or its unique beginning
     id: String,
 }
 
 /// A shared memory for people and programs.
 #[derive(Debug, Serialize)]
-struct ListedShare {
+struct SharedItem {
     id: String,
     author: String,
     state: &'static str,
@@ -81,7 +80,7 @@ struct ListedFinding {
     what: String,
 }
 
-impl ListedShare {
+impl SharedItem {
     fn of(row: &MemoryRow, now: &Moment) -> Self {
         Self {
             id: row.memory.id.to_string(),
@@ -104,13 +103,13 @@ impl ListedShare {
 /// Prints what is shared, by state.
 pub(super) fn list_team(engine: &mut Engine, printer: &Printer) -> anyhow::Result<()> {
     let now = Moment::now();
-    let listed: Vec<ListedShare> = engine.shared_memories()?.iter().map(|row| ListedShare::of(row, &now)).collect();
+    let listed: Vec<SharedItem> = engine.shared_memories()?.iter().map(|row| SharedItem::of(row, &now)).collect();
     printer.print_paged(&listed, |_| {
         if listed.is_empty() {
-            return "Nothing is shared yet; `jikime-memory share ID` proposes a memory.\n".to_owned();
+            return "Nothing is shared yet. Join with `jikime-memory team init`; then `jikime-memory share ID` proposes a memory.\n".to_owned();
         }
         let parts = [SharedState::Proposed, SharedState::Approved, SharedState::Retired].map(|state| {
-            let of_state: Vec<&ListedShare> = listed.iter().filter(|shared| shared.state == state.name()).collect();
+            let of_state: Vec<&SharedItem> = listed.iter().filter(|shared| shared.state == state.name()).collect();
             let head = format!("{STRONG}{} {}{STRONG:#}\n", of_state.len(), state.name());
             let lines: String = of_state.iter().map(|shared| shared.line()).collect();
             if of_state.is_empty() { String::new() } else { head + &lines }
@@ -142,9 +141,11 @@ pub(super) fn init_team(engine: &mut Engine, printer: &Printer, given: Option<&s
     let path = format!("{STORE_DIR}/{}", team_path(&author));
     let joined = Joined { author: &author, is_ignored: is_ignored(&layout, &path), path };
     printer.print_value(&joined, || {
-        let commit = format!("Commit {STORE_DIR}/{TEAM_DIR} and {STORE_DIR}/.gitignore, so that the others get it.");
-        let ignored =
-            format!("git ignores {}; remove the line of a .gitignore that does, or nothing is shared.", joined.path);
+        let commit = format!("Commit {STORE_DIR}/{TEAM_DIR} and {STORE_DIR}/.gitignore, so that the others get them.");
+        let ignored = format!(
+            "git ignores {0}, so nothing is shared. Remove the rule that `git check-ignore -v {0}` prints.",
+            joined.path
+        );
         format!(
             "You are {author} in this team. `jikime-memory share ID` writes to {}.\n{}\n",
             joined.path,
@@ -163,17 +164,21 @@ fn new_author(project: &Path, given: Option<&str>) -> Result<String, ToolError> 
     author_from_name(&name).ok_or_else(|| {
         let name = name.trim();
         let text = if name.is_empty() {
-            "git knows no name of yours".to_owned()
+            "git has no user.name".to_owned()
         } else {
-            format!("{name:?} has no letter at its start")
+            format!("{name:?} does not begin with a letter")
         };
-        ToolError::Invalid(format!("{text}; give one with --author"))
+        ToolError::Invalid(format!("{text}; give a name with --author"))
     })
 }
 
 /// Whether git leaves a file out. Without git nothing is left out.
 fn is_ignored(layout: &Layout, path: &str) -> bool {
-    let asked = Command::new("git").args(["check-ignore", "--quiet", path]).current_dir(layout.project()).status();
+    let asked = Command::new("git")
+        .args(["check-ignore", "--quiet", path])
+        .current_dir(layout.project())
+        .stderr(Stdio::null())
+        .status();
     asked.is_ok_and(|status| status.success())
 }
 
@@ -183,7 +188,7 @@ pub(super) fn check_team(engine: &Engine, printer: &Printer) -> anyhow::Result<E
     let findings: Vec<ListedFinding> = engine.check_team()?.into_iter().map(listed).collect();
     printer.print_value(&findings, || {
         if findings.is_empty() {
-            return "Nothing was found in the files of the team.\n".to_owned();
+            return "Nothing was found in the team's files.\n".to_owned();
         }
         let line = |found: &ListedFinding| format!("{}:{}: {}\n", found.path, found.line, found.what);
         findings.iter().map(line).collect::<String>() + &count_with_unit(findings.len() as u64, "finding") + "\n"
@@ -194,27 +199,22 @@ pub(super) fn check_team(engine: &Engine, printer: &Printer) -> anyhow::Result<E
 pub(super) fn share(engine: &mut Engine, printer: &Printer, arguments: &ShareArguments) -> anyhow::Result<()> {
     let ShareArguments { id, anonymise, expires, supersedes } = arguments;
     let options = ShareOptions { anonymise: *anonymise, expires: *expires, supersedes: supersedes.clone() };
-    let row = engine.propose(id, &options)?;
-    let shared = ListedShare::of(&row, &Moment::now());
-    printer.print_value(&shared, || {
-        format!("{} is {} in {STORE_DIR}/{}; commit that file\n", shared.id, shared.state, row.path)
-    })
+    print_change(printer, &engine.propose(id, &options)?)
 }
 
-pub(super) fn approve(engine: &mut Engine, printer: &Printer, arguments: &SharedArguments) -> anyhow::Result<()> {
-    let done = engine.approve(&arguments.id)?;
-    print_act(printer, &done)
+pub(super) fn approve(engine: &mut Engine, printer: &Printer, arguments: &SharedIdArgument) -> anyhow::Result<()> {
+    print_change(printer, &engine.approve(&arguments.id)?)
 }
 
-pub(super) fn retire(engine: &mut Engine, printer: &Printer, arguments: &SharedArguments) -> anyhow::Result<()> {
-    let done = engine.retire(&arguments.id)?;
-    print_act(printer, &done)
+pub(super) fn retire(engine: &mut Engine, printer: &Printer, arguments: &SharedIdArgument) -> anyhow::Result<()> {
+    print_change(printer, &engine.retire(&arguments.id)?)
 }
 
-fn print_act(printer: &Printer, (row, outcome): &(MemoryRow, TeamOutcome)) -> anyhow::Result<()> {
-    let shared = ListedShare::of(row, &Moment::now());
+fn print_change(printer: &Printer, (row, outcome): &(MemoryRow, TeamOutcome)) -> anyhow::Result<()> {
+    let shared = SharedItem::of(row, &Moment::now());
+    let (id, state) = (short_id(&shared.id), shared.state);
     printer.print_value(&shared, || match outcome {
-        TeamOutcome::Done => format!("{} is {}; commit {STORE_DIR}/{TEAM_DIR}\n", shared.id, shared.state),
-        TeamOutcome::AlreadySo => format!("{} is {} already\n", shared.id, shared.state),
+        TeamOutcome::Recorded => format!("{id} is {state}. Commit {STORE_DIR}/{TEAM_DIR}.\n"),
+        TeamOutcome::Unchanged => format!("{id} was {state} already.\n"),
     })
 }

@@ -10,6 +10,7 @@ use schema::files::lock::{FileLock, LockError};
 use schema::files::project::personal_project;
 use schema::files::store_file;
 use schema::log::{LONG_TERM_FILE, LogKind};
+use schema::model::sharing::is_of_team;
 use schema::model::word_list::WordList;
 use serde::Serialize;
 use tools::error::ToolError;
@@ -217,7 +218,8 @@ fn describe_purge(layout: &Layout) -> String {
     let long_term = files.iter().any(|path| path == LONG_TERM_FILE).then(|| LONG_TERM_FILE.to_owned());
     let notes = files.iter().filter(|path| LogKind::from_path(path).is_none()).count();
     let notes = (notes > 0).then(|| count_with_unit(notes as u64, "note") + " of yours");
-    let own: Vec<String> = long_term.into_iter().chain(notes).collect();
+    let team = files.iter().any(|path| is_of_team(path)).then(|| "the team's files in this clone".to_owned());
+    let own: Vec<String> = long_term.into_iter().chain(notes).chain(team).collect();
     match own.is_empty() {
         true => format!("Deletes all memories in {dir}"),
         false => format!("Deletes all memories in {dir}, also {}", own.join(" and ")),
@@ -251,7 +253,7 @@ fn is_store_served(layout: &Layout) -> bool {
 fn is_store_empty(layout: &Layout) -> bool {
     let is_ours = |name: &str| {
         EMPTY.contains(name)
-            || name.starts_with("hook.")
+            || ["hook.log", "hook.times"].contains(&name)
             || name.starts_with("memory.db")
             || name.starts_with("index.db")
     };

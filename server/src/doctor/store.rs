@@ -296,7 +296,8 @@ fn check_sync(engine: &Engine, layout: &Layout) -> DoctorCheck {
     let forgotten = ForgottenHashes::read(layout).unwrap_or_default();
     let (mut differing, mut back) = (Vec::new(), Vec::new());
     for path in layout.markdown_files().unwrap_or_default() {
-        let Some(kind) = LogKind::from_path(&path) else { continue };
+        // The rows of the team follow from all of its files.
+        let Some(kind) = LogKind::from_path(&path).filter(|kind| *kind != LogKind::Team) else { continue };
         let (Ok(bytes), Ok(rows)) = (store_file::read(&layout.store_path(&path)), rows.by_path(&path)) else {
             continue;
         };

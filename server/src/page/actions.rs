@@ -52,7 +52,7 @@ struct ActionDone {
 }
 
 impl ActionDone {
-    fn told(message: impl Into<String>) -> Self {
+    fn with_message(message: impl Into<String>) -> Self {
         Self { message: message.into(), undo: None, seen: None }
     }
 }
@@ -83,10 +83,7 @@ pub(super) async fn act(State(page): State<Page>, language: Language, Form(form)
 impl Page {
     async fn forget(&self, form: ActionForm, language: Language) -> Result<ActionDone, PageError> {
         let found = self.read(ReadNeed::Store, move |engine| {
-            if !engine.is_writable() {
-                let text = language.of("the store is read-only", "저장소가 읽기 전용입니다");
-                return Err(ToolError::Invalid(text.to_owned()));
-            }
+            engine.store().require_writable()?;
             if !form.other.is_empty() {
                 form.seen_row(engine, &form.other, &form.seen_other, language)?;
             }
@@ -98,7 +95,7 @@ impl Page {
         }
         let id = row.memory.id.to_string();
         self.delete_later(id.clone(), content_hash(&row.memory.content));
-        Ok(ActionDone { undo: Some(id), ..ActionDone::told(language.of("Deleted.", "삭제했습니다.")) })
+        Ok(ActionDone { undo: Some(id), ..ActionDone::with_message(language.of("Deleted.", "삭제했습니다.")) })
     }
 
     fn undo(&self, id: &str, language: Language) -> Result<ActionDone, PageError> {
@@ -107,7 +104,7 @@ impl Page {
             return Err(PageError(ToolError::Invalid(text.to_owned())));
         }
         self.0.open_pages.report_change();
-        Ok(ActionDone::told(language.of("It is back.", "되돌렸습니다.")))
+        Ok(ActionDone::with_message(language.of("It is back.", "되돌렸습니다.")))
     }
 }
 
@@ -122,7 +119,7 @@ fn set(project: &Path, form: &ActionForm, language: Language) -> Result<ActionDo
         Some(source) => format!("{name} = {literal}; {source} decides"),
         None => language.of(format!("Saved: {name} = {literal}"), format!("저장했습니다: {name} = {literal}")),
     };
-    Ok(ActionDone::told(message))
+    Ok(ActionDone::with_message(message))
 }
 
 impl ActionForm {
@@ -227,7 +224,7 @@ impl ActionForm {
                 )
             }
             "share" => {
-                engine.propose(id, &ShareOptions::default())?;
+                engine.propose(id, &ShareOptions::default()).map(drop)?;
                 language.of("Proposed to the team; commit the file.", "팀에 제안했습니다. 파일을 커밋하세요.")
             }
             "approve" => {
@@ -240,7 +237,7 @@ impl ActionForm {
             }
             other => return Err(ToolError::Invalid(format!("{other:?} is no action"))),
         };
-        Ok(ActionDone::told(message))
+        Ok(ActionDone::with_message(message))
     }
 
     /// Changes a text.
@@ -252,7 +249,7 @@ impl ActionForm {
             (count, Language::Korean) => format!("저장했고, 비밀 {count}개를 지웠습니다."),
         };
         let seen = Some(content_hash(&edited.row.memory.content));
-        Ok(ActionDone { seen, ..ActionDone::told(message) })
+        Ok(ActionDone { seen, ..ActionDone::with_message(message) })
     }
 
     /// The text of the form, with the line ends of a log.

@@ -9,11 +9,14 @@ use tokio::task::AbortHandle;
 /// How long a deletion can be undone.
 pub(super) const UNDO_TIME: Duration = Duration::from_secs(30);
 
+/// How long pages show that a deletion failed.
+const FAILURE_TIME: Duration = Duration::from_mins(10);
+
 #[derive(Default)]
 pub(super) struct PendingDeletions {
     pending: Mutex<HashMap<String, Deletion>>,
-    /// Why deletions failed, by id.
-    failures: Mutex<BTreeMap<String, String>>,
+    /// When and why deletions failed, by id.
+    failures: Mutex<BTreeMap<String, (Instant, String)>>,
 }
 
 enum Deletion {
@@ -31,16 +34,17 @@ impl PendingDeletions {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes why a deletion failed, for all pages, until it is tried again.
-    pub(super) fn fail(&self, id: &str, why: String) {
-        self.lock_failures().insert(id.to_owned(), why);
+    /// Records why a deletion failed. All pages show it for [`FAILURE_TIME`], unless it is tried again.
+    pub(super) fn record_failure(&self, id: &str, why: String) {
+        self.lock_failures().insert(id.to_owned(), (Instant::now(), why));
     }
 
     pub(super) fn failures(&self) -> Vec<String> {
-        self.lock_failures().values().cloned().collect()
+        let recent = |(at, why): &(Instant, String)| (at.elapsed() < FAILURE_TIME).then(|| why.clone());
+        self.lock_failures().values().filter_map(recent).collect()
     }
 
-    fn lock_failures(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+    fn lock_failures(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, String)>> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -98,7 +98,7 @@ impl Page {
         let Some(digest) = self.0.deletions.start(id) else { return };
         let deleted = id.to_owned();
         if let Err(PageError(error)) = self.change(move |engine| delete(engine, deleted, &digest)).await {
-            self.0.deletions.fail(id, format!("{id} was not deleted: {}", join_causes(&error)));
+            self.0.deletions.record_failure(id, format!("{id} was not deleted: {}", join_causes(&error)));
         }
         self.0.deletions.finish(id);
         // If the deletion failed, the memory is shown again.

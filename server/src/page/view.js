@@ -85,7 +85,7 @@ const FOCUSABLE = "a, button, input, select, textarea, summary";
 
 // Since when the first candidate of a review is shown. Keys act on it only after somebody could read it.
 let firstSince = -Infinity;
-const READING = 400;
+const READING_MS = 400;
 
 let running;
 async function refresh() {
@@ -209,7 +209,7 @@ document.addEventListener("keydown", (event) => {
     move(at === 0 && find("#q") ? find("#q") : items[Math.max(at - 1, 0)]);
   } else {
     const button = all(".candidate [data-key]", live).find((one) => one.dataset.key === key);
-    if (button && !isActing && performance.now() - firstSince > READING) {
+    if (button && !isActing && performance.now() - firstSince > READING_MS) {
       event.preventDefault();
       button.click();
     }

@@ -9,7 +9,7 @@ use harness::environment;
 use harness::{Sandbox, report_skip, run_to_end, sandbox};
 
 /// Prefixes of commands that are not run, with the reason.
-const NOT_RUN: [(&str, &str); 12] = [
+const NOT_RUN: [(&str, &str); 14] = [
     ("cargo ", "builds the project, which the project's own check does"),
     ("jikime-memory serve", "serves until its host ends; tests/http.rs and tests/server.rs start it"),
     ("jikime-memory view", "serves until its page is closed; tests/page.rs starts it"),
@@ -17,6 +17,8 @@ const NOT_RUN: [(&str, &str); 12] = [
     ("cd your-project", "is where the reader's project is; commands are run in one"),
     ("jikime-memory init", "asks before it writes; tests/setup.rs answers"),
     ("jikime-memory doctor", "finds that no host is set up, which its exit status says; tests/setup.rs has one"),
+    ("jikime-memory approve", "needs a memory of another member; tests/team.rs has one"),
+    ("git ", "is another program"),
     ("claude ", "is another program"),
     ("npx ", "is another program"),
     ("npm ", "installs a published package; .ci/packages installs those of this build"),

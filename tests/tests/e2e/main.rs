@@ -68,8 +68,8 @@ mod stories;
 #[cfg(unix)]
 mod strangers;
 mod supply;
-#[cfg(unix)]
 mod team;
+#[cfg(unix)]
 mod trust;
 mod turns;
 mod upgrades;

@@ -34,7 +34,7 @@ pub enum ScrubScope {
 }
 
 impl ScrubScope {
-    /// The least that changes a memory of that file of the store.
+    /// Returns the smallest scope that includes the file at `path`, relative to the store.
     pub fn for_path(path: &str) -> Self {
         if path == LONG_TERM_FILE { Self::Notes } else { Self::Logs }
     }
@@ -61,7 +61,9 @@ pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, reach: ScrubScope) -> Res
     for path in files {
         let kind = LogKind::from_path(&path);
         let is_log = matches!(kind, Some(LogKind::Daily(_)));
-        let may_change = reach == ScrubScope::Notes || reach == ScrubScope::Logs && is_log;
+        // A line of the team with another text would be another memory; `forget` removes it for all.
+        let is_own = kind != Some(LogKind::Team);
+        let may_change = is_own && (reach == ScrubScope::Notes || reach == ScrubScope::Logs && is_log);
         let found = |edits: &[RedactedSpan]| {
             let findings = edits.iter().flat_map(|edit| &edit.found);
             let finding = |(line, label): &(usize, String)| SecretFinding {

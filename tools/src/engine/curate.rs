@@ -69,7 +69,7 @@ impl Engine {
         Ok(row)
     }
 
-    /// Writes one text instead of two: that of `row`, which then replaces `old`. Nothing changes if it cannot.
+    /// Writes one text instead of two: that of `row`, which then replaces `old`. Checks first whether it can.
     pub fn merge(&mut self, row: &MemoryRow, old: &str, text: &str) -> Result<MemoryRow, ToolError> {
         let new = row.memory.id.as_str();
         self.require_replaceable(old, new)?;
@@ -102,16 +102,15 @@ impl Engine {
             tags: Vec::new(),
             metadata: None,
             long_term: old.path == LONG_TERM_FILE,
-            supersedes: Some(old.memory.id.to_string()),
+            supersedes: Some(id.to_string()),
             share: false,
         })?;
-        match saved.saved {
-            true => Ok(saved),
-            false if saved.id == id.as_str() => Err(ToolError::Invalid(format!("{id} has this text already"))),
-            false => {
-                Err(ToolError::Invalid(format!("{} has this text already; mark {id} as replaced by it", saved.id)))
-            }
+        if saved.saved {
+            return Ok(saved);
         }
+        let same = saved.id.as_str();
+        let hint = if same == id.as_str() { String::new() } else { format!("; mark {id} as replaced by it") };
+        Err(ToolError::Invalid(format!("{same} has this text already{hint}")))
     }
 
     /// Pins or unpins a memory. Cleanup keeps pinned memories.

@@ -12,7 +12,7 @@ use schema::files::store_file;
 use schema::host::session_record::composed_summaries;
 use schema::host::track_buffer::{self, BufferedUse};
 use schema::intake::forget::forget_rows;
-use schema::log::team_author;
+use schema::model::sharing::team_author;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
 use schema::store::MemoryRow;

@@ -155,7 +155,10 @@ fn memory_details(row: &MemoryRow) -> MemoryDetails {
         code: Vec::new(),
         standing: None,
         confirmed_at: None,
-        state: state.phase.name().map(str::to_owned),
+        state: row
+            .shared_state(&Moment::now())
+            .map(|state| format!("shared, {}", state.name()))
+            .or(state.phase.name().map(str::to_owned)),
         settled_by: state.settled_by.clone(),
         repeats: state.repeats,
         repeated_at: state.repeated_at.map(|at| at.local_second().replace('T', " ")),

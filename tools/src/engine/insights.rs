@@ -6,7 +6,7 @@ use schema::intake::capture::may_be_confirmed;
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::MemoryType;
 use schema::model::standing::Standing;
-use schema::store::{MemoryFilter, MemoryRow};
+use schema::store::{MemoryFilter, MemoryRow, SharingFilter};
 use schema::tool::Evidence;
 
 use super::Engine;
@@ -51,7 +51,7 @@ impl Engine {
             let rows = engine.store.rows();
             let mut found = Vec::new();
             for kind in kinds {
-                let filter = MemoryFilter { kind: Some(*kind), ..MemoryFilter::default() };
+                let filter = MemoryFilter { kind: Some(*kind), sharing: SharingFilter::Own, ..MemoryFilter::default() };
                 let mut of_kind = Vec::new();
                 for row in rows.list(&filter, usize::MAX >> 1)?.into_iter().filter(|row| row.superseded_by.is_none()) {
                     let standing = rows.standing(&row)?;

@@ -10,8 +10,8 @@ pub use review_candidate::{ReviewCandidate, ReviewKind};
 use std::cell::Cell;
 
 use schema::host::given;
-use schema::log::team_author;
 use schema::model::moment::Moment;
+use schema::model::sharing::team_author;
 use schema::prose::comparison::{TextRelation, ValueKind};
 use schema::settings;
 use schema::store::MemoryRow;

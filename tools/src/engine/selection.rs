@@ -6,9 +6,10 @@ use std::path::Path;
 
 use schema::files::layout::STORE_DIR;
 use schema::host::track_buffer::BufferedUse;
-use schema::log::{LogKind, team_author};
+use schema::log::LogKind;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
+use schema::model::sharing::team_author;
 use schema::model::tool_usage;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::store::MemoryRow;

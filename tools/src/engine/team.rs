@@ -7,17 +7,18 @@ use chrono::NaiveDate;
 use schema::files::layout::Layout;
 use schema::files::store_file::{self, SecretKey, options_for_private, read_or_create_key};
 use schema::intake::capture::{Destination, Draft, prepare};
-use schema::log::{TEAM_DIR, TeamAct, TeamFile, TeamNote, render_shared, team_author, team_path};
-use schema::model::memory::{Memory, MemoryAttributes, MemoryId};
+use schema::log::{TEAM_FILE_LIMIT, TeamAction, TeamFile, TeamNote, render_shared, shared_id};
+use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
-use schema::model::sharing::{EXPIRES, SharedState};
+use schema::model::sharing::{EXPIRES, SharedState, TAGS, is_of_team, team_author, team_path};
 use schema::privacy::anonymiser::Anonymiser;
 use schema::settings;
 use schema::store::{MemoryRow, StoreError};
+use serde_json::Map;
 
 use super::Engine;
 use crate::error::ToolError;
-use crate::index::TAGS;
+use crate::index::metadata_tags;
 
 /// The file that tells git how to merge, in the directory of the team.
 const ATTRIBUTES: &str = ".gitattributes";
@@ -34,11 +35,12 @@ pub struct ShareOptions {
     pub supersedes: Option<String>,
 }
 
-/// What became of an act that may have been done before.
+/// Whether a line was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TeamOutcome {
-    Done,
-    AlreadySo,
+    Recorded,
+    /// The team's files said the same before.
+    Unchanged,
 }
 
 /// A line in a file of the team that should not be there.
@@ -60,27 +62,36 @@ impl Engine {
     }
 
     /// Proposes a memory to the team, and returns the shared one.
-    pub fn propose(&mut self, id: &str, options: &ShareOptions) -> Result<MemoryRow, ToolError> {
+    pub fn propose(&mut self, id: &str, options: &ShareOptions) -> Result<(MemoryRow, TeamOutcome), ToolError> {
         let author = self.author()?;
         let (_, row) = self.find_by_prefix(id)?;
         if row.shared_state(&Moment::now()).is_some() {
             return Err(ToolError::Invalid(format!("{id} is shared already, in {}", row.path)));
         }
+        if options.expires.is_some_and(|day| day < Moment::now().date()) {
+            return Err(ToolError::Invalid("the last day is over already".to_owned()));
+        }
         let supersedes = self.shared_predecessor(&row, options.supersedes.as_deref())?;
         let memory = self.shareable(&row.memory, options, supersedes)?;
         self.catch_up_with_team()?;
         if let Some(shared) = self.shared_row(&memory.id)? {
-            return Ok(shared);
+            return Ok((shared, TeamOutcome::Unchanged));
+        }
+        let is_forgotten = |note: &TeamNote| note.about == memory.id && note.act == TeamAction::Forget;
+        if self.store.team_files()?.values().any(|file| file.notes.iter().any(is_forgotten)) {
+            return Err(ToolError::Invalid("the team forgot this text; share another one".to_owned()));
         }
         self.append_to_team(&author, &render_shared(&memory))?;
-        let missing = || ToolError::NotFound(format!("the team forgot {}; write another text to share it", memory.id));
-        self.shared_row(&memory.id)?.ok_or_else(missing)
+        let missing = || ToolError::NotFound(format!("{} has too many lines to be read", team_path(&author)));
+        Ok((self.shared_row(&memory.id)?.ok_or_else(missing)?, TeamOutcome::Recorded))
     }
 
     /// Proposes a memory that the model asked to share, if the user allows it. Returns what became of that, as a part of a sentence.
     pub fn propose_for_model(&mut self, id: &str) -> String {
         if !settings::load(self.store.layout()).settings.team_share_by_model {
-            return "not shared: only people share here, with `jikime-memory share`".to_owned();
+            return format!(
+                "not shared, because team_share_by_model is off; the user can run `jikime-memory share {id}`"
+            );
         }
         match self.propose(id, &ShareOptions::default()) {
             Ok(_) => "proposed to the team".to_owned(),
@@ -93,17 +104,24 @@ impl Engine {
         let author = self.author()?;
         let row = self.find_shared(id)?;
         if team_author(&row.path) == Some(&author) && !self.allows_own_approval() {
-            let text = "you shared it yourself; another member approves it, or the setting team_own_approval allows it";
+            let text = "you shared it yourself; another member must approve it, unless team_own_approval is on";
             return Err(ToolError::Invalid(text.to_owned()));
         }
-        self.act(&author, &row, TeamAct::Approve, SharedState::Approved)
+        self.act(&author, &row, TeamAction::Approve, SharedState::Approved)
+    }
+
+    /// Whether the user can approve a memory: a proposal of somebody else, or of their own if the setting allows it.
+    pub fn may_approve(&self, row: &MemoryRow) -> bool {
+        let is_proposal = row.shared_state(&Moment::now()) == Some(SharedState::Proposed);
+        let is_own = || self.author().is_ok_and(|author| team_author(&row.path) == Some(&author));
+        is_proposal && (self.allows_own_approval() || !is_own())
     }
 
     /// Ends a shared memory: it stays, but is in no brief and last in searches.
     pub fn retire(&mut self, id: &str) -> Result<(MemoryRow, TeamOutcome), ToolError> {
         let author = self.author()?;
         let row = self.find_shared(id)?;
-        self.act(&author, &row, TeamAct::Retire, SharedState::Retired)
+        self.act(&author, &row, TeamAction::Retire, SharedState::Retired)
     }
 
     /// The shared memories, oldest first.
@@ -118,17 +136,24 @@ impl Engine {
     pub fn check_team(&self) -> Result<Vec<TeamFinding>, ToolError> {
         let layout = self.store.layout();
         let sanitizer = settings::load(layout).sanitizer;
-        let files = self.store.team_files()?;
-        let forgotten: HashSet<&MemoryId> = files
-            .values()
-            .flat_map(|file| file.notes.iter().filter(|note| note.act == TeamAct::Forget).map(|note| &note.about))
-            .collect();
-        let mut findings = Vec::new();
-        for (author, file) in &files {
-            let path = team_path(author);
+        let present = layout.markdown_files().map_err(|error| unavailable("list the store", &error))?;
+        let (mut files, mut findings) = (Vec::new(), Vec::new());
+        for path in present.into_iter().filter(|path| is_of_team(path)) {
             let bytes = store_file::read(&layout.store_path(&path))
                 .map_err(|error| unavailable(&format!("read {path}"), &error))?;
-            let text = String::from_utf8_lossy(&bytes);
+            let unread = match team_author(&path) {
+                None => Some("not the name of an author; nobody reads the file"),
+                Some(_) if bytes.len() as u64 > TEAM_FILE_LIMIT => Some("over 4 MB; nobody reads the file"),
+                Some(_) => None,
+            };
+            findings.extend(unread.map(|what| TeamFinding { path: path.clone(), line: 1, what: what.to_owned() }));
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            files.push((path, TeamFile::parse(&text), text));
+        }
+        let notes = files.iter().flat_map(|(_, file, _)| &file.notes);
+        let forgotten: HashSet<&MemoryId> =
+            notes.filter(|note| note.act == TeamAction::Forget).map(|note| &note.about).collect();
+        for (path, file, text) in &files {
             let mut found = |line: usize, what: &str| {
                 findings.push(TeamFinding { path: path.clone(), line, what: what.to_owned() });
             };
@@ -136,20 +161,16 @@ impl Engine {
                 if sanitizer.redact(line).count > 0 {
                     found(number, "a secret");
                 }
-            }
-            for entry in &file.entries {
-                let (line, memory) = (entry.start_line, &entry.memory);
-                if let Some(what) = personal_data(&memory.content) {
-                    found(line, &what);
+                if let Some(what) = personal_data(line) {
+                    found(number, &what);
                 }
-                if sanitizer.excludes_text(&memory.content, layout.project(), layout.project()) {
-                    found(line, "a file that the setting exclude names");
-                }
-                if forgotten.contains(&memory.id) {
-                    found(line, "a forgotten text; delete the line");
+                if sanitizer.excludes_text(line, layout.project(), layout.project()) {
+                    found(number, "a file that the setting exclude names");
                 }
             }
-            file.prose.iter().for_each(|line| found(*line, "no entry and no note, so it is not shared"));
+            let gone = file.entries.iter().filter(|entry| forgotten.contains(&entry.memory.id));
+            gone.for_each(|entry| found(entry.start_line, "a forgotten text; delete the line"));
+            file.unknown.iter().for_each(|line| found(*line, "no memory or note, or changed by hand; nobody reads it"));
         }
         findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
         Ok(findings)
@@ -161,7 +182,8 @@ impl Engine {
             return Ok(0);
         }
         let author = self.author()?;
-        let note = |row: &MemoryRow| TeamNote { about: row.memory.id.clone(), act: TeamAct::Forget, at: Moment::now() };
+        let note =
+            |row: &MemoryRow| TeamNote { about: row.memory.id.clone(), act: TeamAction::Forget, at: Moment::now() };
         let notes: String = rows.iter().map(|row| note(row).render()).collect();
         self.append_to_team(&author, &notes)?;
         let mut by_path: BTreeMap<&str, HashSet<&MemoryId>> = BTreeMap::new();
@@ -181,7 +203,8 @@ impl Engine {
         let Some(author) = team_author(&row.path) else { return Ok(()) };
         let id = &row.memory.id;
         Err(ToolError::Invalid(format!(
-            "{id} is shared by {author}: save what is true now and `share` it with --supersedes {id}, or `retire {id}`"
+            "{id} is shared by {author}; save what is true now and run `jikime-memory share NEW --supersedes {id}`, or \
+             `jikime-memory retire {id}`"
         )))
     }
 
@@ -221,7 +244,7 @@ impl Engine {
         let Some(old) = self.with_repair(|engine| Ok(engine.store.rows().by_id(old)?))? else { return Ok(None) };
         let id = match team_author(&old.path) {
             Some(_) => old.memory.id,
-            None => shared_id(&old.memory),
+            None => shared_id(old.memory.kind, &old.memory.at, &old.memory.content),
         };
         Ok(self.shared_row(&id)?.map(|row| row.memory.id))
     }
@@ -235,45 +258,49 @@ impl Engine {
     ) -> Result<Memory, ToolError> {
         let refuse = |text: String| Err(ToolError::Invalid(text));
         if !memory.kind.is_shareable() {
-            return refuse(format!(
-                "a {} is not shared: only decision, learning, error_fix, convention, pattern and architecture are",
-                memory.kind
-            ));
+            let shareable: Vec<&str> =
+                MemoryType::ALL.into_iter().filter(|kind| kind.is_shareable()).map(MemoryType::as_str).collect();
+            let kinds = shareable.join(", ");
+            return refuse(format!("memories of type {} cannot be shared; these can: {kinds}", memory.kind));
         }
         let project = self.store.layout().project();
         let sanitizer = settings::load(self.store.layout()).sanitizer;
         let attributes = &memory.attributes;
-        let anonymiser = Anonymiser::new(read_or_create_key(&self.store.layout().anonymous_key()));
-        let clean = |text: &str| match options.anonymise {
-            true => anonymiser.apply(text).into_owned(),
-            false => text.to_owned(),
+        let key = || read_or_create_key(&self.store.layout().anonymous_key());
+        let anonymiser = options.anonymise.then(|| Anonymiser::new(key()));
+        let clean = |text: &str| match &anonymiser {
+            Some(anonymiser) => anonymiser.apply(text).into_owned(),
+            None => text.to_owned(),
         };
         let (content, also) = (clean(&memory.content), attributes.also.as_deref().map(clean));
-        for text in [Some(&content), also.as_ref()].into_iter().flatten() {
+        let tags: Vec<String> = attributes.metadata.get(TAGS).into_iter().flat_map(metadata_tags).map(clean).collect();
+        for text in std::iter::once(&content).chain(&also).chain(&tags) {
             if let Some(what) = personal_data(text) {
-                return refuse(format!("the text has {what}; edit it, or share it with --anonymise"));
+                return refuse(format!("it has {what}; edit it, or share it with `--anonymise`"));
             }
             if sanitizer.excludes_text(text, project, project) {
-                return refuse("the text names a file that the setting exclude names".to_owned());
+                return refuse("it names a file that the setting exclude names".to_owned());
             }
         }
-        let mut metadata = attributes.metadata.clone();
-        metadata.retain(|name, _| name == TAGS);
+        let mut metadata = Map::new();
+        if !tags.is_empty() {
+            metadata.insert(TAGS.to_owned(), tags.into());
+        }
         metadata.extend(options.expires.map(|day| (EXPIRES.to_owned(), day.to_string().into())));
         let draft = Draft {
             session_id: String::new(),
             kind: memory.kind,
             content,
-            at: in_utc(memory.at),
+            at: memory.at.in_utc(),
             attributes: MemoryAttributes { supersedes, also, metadata, ..MemoryAttributes::default() },
             destination: Destination::LongTerm,
         };
         match prepare(draft, &sanitizer) {
             Some(prepared) if prepared.redactions() == 0 => {
                 let memory = prepared.to_memory();
-                Ok(Memory { id: shared_id(&memory), ..memory })
+                Ok(Memory { id: shared_id(memory.kind, &memory.at, &memory.content), ..memory })
             }
-            _ => refuse("the text has a secret; edit it first".to_owned()),
+            _ => refuse("it has a secret; edit it first".to_owned()),
         }
     }
 
@@ -281,16 +308,24 @@ impl Engine {
         &mut self,
         author: &str,
         row: &MemoryRow,
-        act: TeamAct,
+        act: TeamAction,
         state: SharedState,
     ) -> Result<(MemoryRow, TeamOutcome), ToolError> {
-        if row.shared_state(&Moment::now()).is_some_and(|now| now >= state) {
-            return Ok((row.clone(), TeamOutcome::AlreadySo));
+        match row.shared_state(&Moment::now()) {
+            Some(now) if now == state => return Ok((row.clone(), TeamOutcome::Unchanged)),
+            Some(now) if now > state => {
+                return Err(ToolError::Invalid(format!(
+                    "{} is {}; share a new memory instead",
+                    row.memory.id,
+                    now.name()
+                )));
+            }
+            _ => {}
         }
         let note = TeamNote { about: row.memory.id.clone(), act, at: Moment::now() };
         self.append_to_team(author, &note.render())?;
         let now = self.shared_row(&row.memory.id)?.unwrap_or_else(|| row.clone());
-        Ok((now, TeamOutcome::Done))
+        Ok((now, TeamOutcome::Recorded))
     }
 
     /// Appends lines to the file of an author and derives the rows again.
@@ -304,16 +339,6 @@ impl Engine {
         drop(lock);
         self.catch_up_with_team()
     }
-}
-
-/// The id of a memory once it is shared. It depends neither on its session nor on its place, and is another one than that of a private memory.
-fn shared_id(memory: &Memory) -> MemoryId {
-    MemoryId::derive(TEAM_DIR, memory.kind, &in_utc(memory.at), &memory.content, 0)
-}
-
-/// The same moment without an offset, which would tell where its author is.
-fn in_utc(at: Moment) -> Moment {
-    Moment::from_unix(at.unix(), Some(0)).unwrap_or(at)
 }
 
 fn create_team_dir(layout: &Layout) -> std::io::Result<()> {

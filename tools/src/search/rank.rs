@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{Memory, MemoryId, MemoryType};
 use schema::model::moment::Moment;
-use schema::model::sharing::SharedState;
+use schema::model::sharing::{SharedState, team_author};
 use schema::prose::supersession::{Statement, Strictness, is_statement};
 use schema::store::MemoryRow;
 
@@ -69,7 +69,7 @@ pub(super) fn rank(
     spread_origins(ranked)
 }
 
-/// Superseded statements are last, unless the question asks for the past.
+/// Superseded and retired statements are last, unless the question asks for the past.
 fn order(ranked: &mut [RankedCandidate], asks_past: bool) {
     let now = Moment::now();
     let state = |ranked: &RankedCandidate| match &ranked.candidate.passage {
@@ -77,15 +77,15 @@ fn order(ranked: &mut [RankedCandidate], asks_past: bool) {
         Passage::Chunk(_) => None,
     };
     ranked.sort_by(|a, b| {
-        let superseded = |ranked: &RankedCandidate| {
+        let is_outdated = |ranked: &RankedCandidate| {
             let is_over =
                 ranked.candidate.passage.superseded_by().is_some() || state(ranked) == Some(SharedState::Retired);
             !asks_past && is_over
         };
         let later = |ranked: &RankedCandidate| std::cmp::Reverse(ranked.candidate.passage.at());
         // The id decides last, so that the order does not depend on the database.
-        superseded(a)
-            .cmp(&superseded(b))
+        is_outdated(a)
+            .cmp(&is_outdated(b))
             .then(b.score.total_cmp(&a.score))
             // The user's own memories precede equal ones of the team.
             .then(state(a).is_some().cmp(&state(b).is_some()))
@@ -96,7 +96,6 @@ fn order(ranked: &mut [RankedCandidate], asks_past: bool) {
 
 /// Marks statements as superseded that a newer one among the first plainly replaces, unless a person kept both, and returns whether there are any.
 fn mark_outdated(ranked: &mut [RankedCandidate], is_kept: &dyn Fn(&MemoryId, &MemoryId) -> bool) -> bool {
-    let now = Moment::now();
     let mut stated: Vec<(&mut MemoryRow, Statement)> = Vec::new();
     for ranked in ranked.iter_mut().take(COMPARED) {
         // Passages without a word of the question are here by chance; they would hide others only if there are vectors.
@@ -104,7 +103,6 @@ fn mark_outdated(ranked: &mut [RankedCandidate], is_kept: &dyn Fn(&MemoryId, &Me
             && let Passage::Memory(row) = &mut ranked.candidate.passage
             && is_statement(row.memory.kind)
             && row.superseded_by.is_none()
-            && row.shared_state(&now).is_none_or(|state| state == SharedState::Approved)
         {
             let statement = Statement::of(&row.memory.content);
             stated.push((row, statement));
@@ -117,6 +115,8 @@ fn mark_outdated(ranked: &mut [RankedCandidate], is_kept: &dyn Fn(&MemoryId, &Me
         let newer = stated[old + 1..]
             .iter()
             .rev()
+            // What others say replaces nothing that the user recorded.
+            .filter(|(row, _)| team_author(&row.path).is_none())
             .find(|(row, newer)| newer.replaces(&stated[old].1, Strictness::Strict) && !is_kept(id, &row.memory.id));
         if let Some(id) = newer.map(|(row, _)| row.memory.id.clone()) {
             stated[old].0.superseded_by = Some(id);

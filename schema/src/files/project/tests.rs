@@ -102,8 +102,12 @@ fn nearest_store_wins_over_git_root_and_start(
     "l", "m", ProjectReason::Worktree
 )]
 #[case::store_of_its_own(
-    &["m/.git/", "m/.git/worktrees/l/commondir: ../..", "l/.git: gitdir: ../m/.git/worktrees/l", "l/.jikime/memory/"],
+    &["m/.git/", "m/.git/worktrees/l/commondir: ../..", "l/.git: gitdir: ../m/.git/worktrees/l", "l/.jikime/memory/track/"],
     "l", "l", ProjectReason::Store
+)]
+#[case::files_of_a_team_but_no_store_of_its_own(
+    &["m/.git/", "m/.git/worktrees/l/commondir: ../..", "l/.git: gitdir: ../m/.git/worktrees/l", "l/.jikime/memory/team/"],
+    "l", "m", ProjectReason::Worktree
 )]
 #[case::store_in_a_folder_of_the_linked_one(
     &["m/.git/", "m/.git/worktrees/l/commondir: ../..", "l/.git: gitdir: ../m/.git/worktrees/l", "l/a/.jikime/"],

@@ -8,10 +8,10 @@ use std::path::Path;
 use super::budget::{LINE, Line, Part};
 use crate::host::classifier::introduces_steps;
 use crate::host::code::changes::ChangeDetector;
-use crate::log::{LONG_TERM_FILE, team_author};
+use crate::log::LONG_TERM_FILE;
 use crate::model::memory::{MemoryId, MemoryType};
 use crate::model::moment::Moment;
-use crate::model::sharing::SharedState;
+use crate::model::sharing::{SharedState, team_author};
 use crate::model::standing::Standing;
 use crate::model::state_note::Phase;
 use crate::privacy::output_text::clean_line;
@@ -105,7 +105,10 @@ impl Knowledge {
                 entries.push(Entry { row, text, is_replaced: false, standing, changed: None });
             }
         }
-        let are_statements = entries.iter().filter(|entry| STATEMENTS.contains(&entry.row.memory.kind));
+        // What others say replaces nothing that the user recorded.
+        let are_statements = entries
+            .iter()
+            .filter(|entry| STATEMENTS.contains(&entry.row.memory.kind) && team_author(&entry.row.path).is_none());
         let concluded = are_statements.map(|entry| (entry.row.order(), Statement::of(&entry.text)));
         let prompts = newest(MemoryType::UserPrompt)?;
         let answers = newest(MemoryType::AssistantResponse)?;

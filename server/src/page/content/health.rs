@@ -29,7 +29,7 @@ pub(in crate::page) struct Growth {
     pub(in crate::page) last_30_days: u64,
     #[serde(skip)]
     pub(in crate::page) disk: DiskUsage,
-    /// How long hooks took in the last week, from the start of their program.
+    /// How long hooks took in the last week.
     pub(in crate::page) hook_times: Vec<HookTimes>,
     /// Faults of hooks in the last week, newest first.
     pub(in crate::page) hook_faults: Vec<String>,

@@ -65,11 +65,13 @@ pub(in crate::page) struct AboutMemory {
     /// Whether a person may say that it still holds.
     pub(in crate::page) can_be_confirmed: bool,
     pub(in crate::page) is_open_task: bool,
-    /// What the team thinks of it, if it is shared: `proposed`, `approved` or `retired`.
+    /// `proposed`, `approved` or `retired`, if it is shared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::page) shared: Option<&'static str>,
     /// Whether it can be proposed to a team.
     pub(in crate::page) can_be_shared: bool,
+    /// Whether this user may approve it.
+    pub(in crate::page) can_be_approved: bool,
     /// How often a model opened it.
     pub(in crate::page) opened: i64,
     /// The memories that replaced it or that it replaced, the newest first.
@@ -143,7 +145,10 @@ impl AboutMemory {
             can_be_confirmed: may_be_confirmed(row.memory.kind) && row.superseded_by.is_none(),
             is_open_task: row.is_open_task(),
             shared: shared.map(SharedState::name),
-            can_be_shared: shared.is_none() && row.memory.kind.is_shareable() && engine.store().rows().has_team()?,
+            can_be_shared: shared.is_none()
+                && row.memory.kind.is_shareable()
+                && engine.store().layout().team_dir().is_dir(),
+            can_be_approved: engine.may_approve(row),
             opened: row.access_count,
             chain: chain(engine, row)?,
             given: given_to(engine, row.memory.id.as_str())?,

@@ -45,7 +45,7 @@ pub(in crate::page) struct ReviewedText {
     pub(in crate::page) path: String,
     /// The text without secrets, or its beginning.
     pub(in crate::page) text: String,
-    /// Whether that is another one than the memory has, so that it must not be edited here.
+    /// Whether the text is shortened or redacted. Then it cannot be edited here.
     pub(in crate::page) is_partial: bool,
     /// Identifies the text, so that a change of another one is noticed.
     pub(in crate::page) digest: String,

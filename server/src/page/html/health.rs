@@ -117,7 +117,7 @@ fn hook_times(times: &[HookTimes], language: Language) -> Markup {
             table.times {
                 thead { tr {
                     th scope="col" { (language.of("hook", "훅")) } th scope="col" { (language.of("runs", "횟수")) }
-                    th scope="col" { (language.of("median", "중앙값")) } th scope="col" { (language.of("95 %", "95%")) }
+                    th scope="col" { (language.of("median", "중앙값")) } th scope="col" { (language.of("p95", "p95")) }
                     th scope="col" { (language.of("slowest", "최대")) }
                 } }
                 tbody { @for hook in times { tr {

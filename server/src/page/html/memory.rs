@@ -110,8 +110,8 @@ fn standing_name(standing: &str, language: Language) -> &str {
 fn actions(opened: &OpenedMemory, about: &AboutMemory, language: Language) -> Markup {
     let id = opened.id.as_str();
     let seen = [("id", id), ("seen", opened.digest.as_str())];
-    if let Some(state) = about.shared {
-        return shared_actions(&seen, state, language);
+    if about.shared.is_some() {
+        return shared_actions(&seen, about, language);
     }
     html! {
         div.actions {
@@ -134,11 +134,11 @@ fn actions(opened: &OpenedMemory, about: &AboutMemory, language: Language) -> Ma
 }
 
 /// The line of a shared memory belongs to the team, so it is not edited.
-fn shared_actions(seen: &[(&str, &str)], state: &str, language: Language) -> Markup {
+fn shared_actions(seen: &[(&str, &str)], about: &AboutMemory, language: Language) -> Markup {
     html! {
         div.actions {
-            @if state == "proposed" { (action("approve", seen, language.of("Approve", "승인"))) }
-            @if state != "retired" { (action("retire", seen, language.of("Holds no longer", "더는 유효하지 않음"))) }
+            @if about.can_be_approved { (action("approve", seen, language.of("Approve", "승인"))) }
+            @if about.shared != Some("retired") { (action("retire", seen, language.of("Retire", "종료"))) }
             button type="button" data-copy="#text" { (language.of("Copy", "복사")) }
             div.last { (action("forget", seen, language.of("Delete for all", "모두에게서 삭제"))) }
         }

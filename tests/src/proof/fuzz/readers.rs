@@ -11,7 +11,7 @@ use schema::host::hook::{EventKind, HookPayload, HostEvent};
 use schema::host::transcript::{ReadFrom, TranscriptThread, Utterance, last_answer, utterances};
 use schema::intake::capture::{Destination, Draft, prepare};
 use schema::intake::queue::{QueueReply, QueueRequest};
-use schema::log::{LogEnd, LogKind, LogTail, insert_long_term, parse, remove_entries};
+use schema::log::{LogEnd, LogKind, LogTail, insert_long_term, parse, remove_entries, render_shared};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
@@ -139,7 +139,8 @@ pub fn check_log(input: &[u8]) -> Result<(), String> {
                 LogKind::Daily(day) => {
                     [bytes, &LogEnd::from_tail(LogTail::Whole(bytes)).append_entry(&memory, day)].concat()
                 }
-                LogKind::LongTerm | LogKind::Team => insert_long_term(bytes, &memory),
+                LogKind::LongTerm => insert_long_term(bytes, &memory),
+                LogKind::Team => [bytes, render_shared(&memory).as_bytes()].concat(),
             };
             let mut after = count_contents(&String::from_utf8_lossy(&after), kind);
             match after.get_mut(&memory.content) {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use schema::model::sharing::team_author;
 use schema::model::word_list::WordList;
 
 use crate::search::ranked_candidate::{COMPARED, RankContext, RankedCandidate};
@@ -50,7 +51,8 @@ enum ChangeSign {
 }
 
 fn change_sign(ranked: &RankedCandidate) -> Option<(String, ChangeSign)> {
-    let row = ranked.row()?;
+    // What others say comes before nothing that the user recorded.
+    let row = ranked.row().filter(|row| team_author(&row.path).is_none())?;
     let text = row.memory.content.to_lowercase();
     let has_word_of = |list: &WordList| text.split(|c: char| !c.is_alphanumeric()).any(|word| list.contains(word));
     let sign = if has_word_of(&AMENDS) || AMENDS_PARTS.occurs_in(&text) {

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use schema::model::memory::MemoryType;
+use schema::model::sharing::team_author;
 use schema::prose::supersession::{Statement, Strictness, is_statement, reversals, statements};
 use schema::store::MemoryRow;
 
@@ -54,7 +55,7 @@ fn newest_replacing<'r>(row: &MemoryRow, reversals: &'r [Reversal]) -> Option<&'
 
 impl Reversal {
     fn of(ranked: &RankedCandidate) -> Option<Self> {
-        let row = ranked.row().filter(|row| row.superseded_by.is_none())?;
+        let row = ranked.row().filter(|row| row.superseded_by.is_none() && team_author(&row.path).is_none())?;
         let text = beginning(&row.memory.content);
         let is_conclusion = is_statement(row.memory.kind) || row.memory.kind == MemoryType::ErrorFix;
         let statements = match is_conclusion {
