@@ -124,7 +124,7 @@ fn note_time(command: Option<HookCommand>, took: Duration) {
     }
 }
 
-/// What became of an event.
+/// The result of an event.
 enum HandledEvent {
     /// The user turned the memory off.
     Ignored,

@@ -27,6 +27,8 @@ run("save", "learning", `a long text ${"that goes on and on ".repeat(1_500)}`);
 const page = await startPage(server, store);
 const browser = await startBrowser(modules, program);
 const faults = [];
+/** The types of questions that the pages asked. */
+const asked = [];
 let state;
 
 async function open(options = {}) {
@@ -34,7 +36,10 @@ async function open(options = {}) {
   const tab = await context.newPage();
   tab.on("console", (message) => message.type() === "error" && faults.push(message.text()));
   // Leaving a page with a text that is not saved, and changes of many memories, are asked about.
-  tab.on("dialog", (question) => question.accept());
+  tab.on("dialog", (question) => {
+    asked.push(question.type());
+    return question.accept();
+  });
   tab.on("pageerror", (error) => faults.push(String(error)));
   return tab;
 }
@@ -176,6 +181,7 @@ await step("a text that was left is not saved over a newer one, and a choice sta
   await tab.fill("textarea[name=text] >> nth=0", "left behind");
   await tab.goto(`${page.base}timeline`);
   run("edit", id, "--text", "Redis evicts sessions first; maxmemory is raised by hand");
+  assert.equal(asked.at(-1), "beforeunload", "a text that would be lost is asked about");
   await tab.goBack();
   await tab.waitForFunction(() => document.querySelector("#text")?.textContent.includes("by hand"));
   assert.ok(!(await tab.inputValue("textarea[name=text] >> nth=0")).includes("left behind"));
@@ -200,6 +206,21 @@ await step("share with the team", async () => {
   await tab.click("button:text-is('Retire')");
   await told(tab, "Retired");
   await tab.waitForSelector("article .flag:text-is('shared: retired')");
+  run("config", "set", "--user", "team_author", "jun");
+  const { id: other } = JSON.parse(run("share", memoryWith("The shop is three services").id, "--json"));
+  run("config", "set", "--user", "team_author", "minji");
+  await go(tab, `memory?id=${other}`);
+  await tab.click("button:text-is('Approve')");
+  await told(tab, "Approved");
+  await tab.waitForSelector("article .flag:text-is('shared: approved')");
+});
+
+await step("copy a text", async () => {
+  await tab.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await go(tab, `memory?id=${memoryWith("Search uses Postgres").id}`);
+  await tab.click("button:text-is('Copy')");
+  await told(tab, "Copied.");
+  assert.match(await tab.evaluate(() => navigator.clipboard.readText()), /Search uses Postgres full text/);
 });
 
 await step("a dozen pages at once", async () => {

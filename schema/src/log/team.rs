@@ -1,7 +1,7 @@
 //! The files of a team: `team/AUTHOR.md`, one for each author, in the repository and merged by git's `union` driver.
 //!
-//! Each record is one physical line, because a union merge puts lines of both sides in any order. The records of an author are the memories
-//! that they share, and what they did to memories of anybody. docs/dev/storage.md has the grammar.
+//! Each record is one physical line, because a union merge puts lines of both sides in any order. A record is a memory that the author
+//! shares, or a note about a shared memory of anybody. docs/dev/storage.md has the grammar.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ const LINE_LIMIT: usize = 96 * 1024;
 /// The largest file that is read, in bytes: about 12,000 memories of one author.
 pub const TEAM_FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
-/// What somebody did to a shared memory.
+/// A member's decision about a shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TeamAction {
@@ -112,7 +112,7 @@ fn parse_entry(line: &str) -> Option<Memory> {
     fits.then(|| Memory { id, session_id: String::new(), kind, content, at, attributes })
 }
 
-/// Returns the id of a shared memory. It depends on no session or place, and is another one than that of a private memory.
+/// Returns the id of a shared memory. It depends on no session or place, and differs from the id of the private memory.
 pub fn shared_id(kind: MemoryType, at: &Moment, content: &str) -> MemoryId {
     MemoryId::derive(TEAM_DIR, kind, &at.in_utc(), content, 0)
 }

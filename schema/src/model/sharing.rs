@@ -77,7 +77,7 @@ pub fn team_author(path: &str) -> Option<&str> {
 }
 
 /// Whether a text can be the name of an author: letters, none of them a capital, digits and `-`, of any script, with a letter at the start.
-/// Names that Windows keeps for devices are none.
+/// It must not be a name of a device on Windows.
 pub fn is_author(name: &str) -> bool {
     static DEVICES: WordList =
         WordList::words("aux com1 com2 com3 com4 com5 com6 com7 com8 com9 con lpt1 lpt2 lpt3 nul prn");

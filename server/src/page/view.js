@@ -142,7 +142,7 @@ document.addEventListener("submit", async (event) => {
       field.defaultValue = sent[number];
       field.value = value;
     });
-    // What was chosen is done.
+    // The choices are saved as well.
     all("select", form).forEach((choice) => [...choice.options].forEach((option) => (option.defaultSelected = option.selected)));
     if (isWriting()) return;
     form.closest("details.form")?.removeAttribute("open");

@@ -126,7 +126,7 @@ fn approved_decision_reaches_the_briefs_of_others() {
 }
 
 #[test]
-fn shares_of_all_merge_and_what_is_forgotten_is_gone_everywhere() {
+fn shares_merge_and_forgotten_ones_are_gone_everywhere() {
     let [minji, jun, yuna] = team();
     let secret = minji.share("learning", "The staging database is the blue one");
     minji.share("convention", "Migrations have a way back");
@@ -164,7 +164,7 @@ fn shares_of_all_merge_and_what_is_forgotten_is_gone_everywhere() {
 #[case::home("learning", "The cache is in /home/minji.kim/cache", "a home directory")]
 #[case::excluded("learning", "The keys are listed in private/keys.txt", "the setting exclude")]
 #[case::kind("preference", "I like short functions", "these can: decision, learning")]
-fn what_must_stay_private_is_not_shared(#[case] kind: &str, #[case] text: &str, #[case] why: &str) {
+fn private_texts_are_not_shared(#[case] kind: &str, #[case] text: &str, #[case] why: &str) {
     let sandbox = sandbox!();
     sandbox.run_cli(["team", "init", "--author", "Min-ji Kim"]).assert_success();
     sandbox.write(".jikime/memory.toml", "exclude = [\"private/**\"]\n");

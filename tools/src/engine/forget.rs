@@ -120,7 +120,7 @@ impl Engine {
         }
         if extent == ForgetExtent::Everything {
             let notes = layout.markdown_files().map_err(|error| file_error("list", layout.store_dir(), &error))?;
-            // What a team shares is not the user's alone.
+            // The files of the team belong to all members.
             let own = notes.iter().filter(|path| team_author(path).is_none());
             files.extend(own.map(|path| layout.store_path(path)));
             files.push(layout.forgotten_file());

@@ -61,7 +61,7 @@ impl Engine {
             let decisions = ReviewDecisions::from_notes(store.rows().reviews()?);
             let put_off = Cell::new(0);
             let is_open = |found: &ReviewCandidate| {
-                // What a team shares is not changed by a review.
+                // A review changes no shared memory.
                 if std::iter::once(&found.older).chain(&found.newer).any(|row| team_author(&row.path).is_some()) {
                     return false;
                 }

@@ -122,7 +122,7 @@ impl Engine {
             let mut rows = self.with_repair(|engine| Ok(engine.store.rows().inserted_after(last, PIECE)?))?;
             let Some(row) = rows.last() else { break };
             last = row.seq;
-            // What a team shares is selected only by its id.
+            // A shared memory is selected only by its id.
             rows.retain(|row| !whole.ids.is_empty() || team_author(&row.path).is_none());
             selected.total += rows.len();
             for row in rows {

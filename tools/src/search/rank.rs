@@ -115,7 +115,7 @@ fn mark_outdated(ranked: &mut [RankedCandidate], is_kept: &dyn Fn(&MemoryId, &Me
         let newer = stated[old + 1..]
             .iter()
             .rev()
-            // What others say replaces nothing that the user recorded.
+            // A shared memory replaces no memory of the user.
             .filter(|(row, _)| team_author(&row.path).is_none())
             .find(|(row, newer)| newer.replaces(&stated[old].1, Strictness::Strict) && !is_kept(id, &row.memory.id));
         if let Some(id) = newer.map(|(row, _)| row.memory.id.clone()) {

@@ -105,7 +105,7 @@ impl Knowledge {
                 entries.push(Entry { row, text, is_replaced: false, standing, changed: None });
             }
         }
-        // What others say replaces nothing that the user recorded.
+        // A shared memory replaces no memory of the user.
         let are_statements = entries
             .iter()
             .filter(|entry| STATEMENTS.contains(&entry.row.memory.kind) && team_author(&entry.row.path).is_none());

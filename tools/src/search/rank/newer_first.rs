@@ -51,7 +51,7 @@ enum ChangeSign {
 }
 
 fn change_sign(ranked: &RankedCandidate) -> Option<(String, ChangeSign)> {
-    // What others say comes before nothing that the user recorded.
+    // A shared memory overtakes no memory of the user.
     let row = ranked.row().filter(|row| team_author(&row.path).is_none())?;
     let text = row.memory.content.to_lowercase();
     let has_word_of = |list: &WordList| text.split(|c: char| !c.is_alphanumeric()).any(|word| list.contains(word));
