@@ -12,7 +12,7 @@ use schema::settings::{SettingsOwner, toml_literal};
 use schema::store::MemoryRow;
 use serde::{Deserialize, Serialize};
 use tools::curation::scrub::ScrubScope;
-use tools::engine::{Engine, OldDatabases, ShareOptions};
+use tools::engine::{Engine, OldDatabases, ShareOptions, TeamOutcome};
 use tools::error::ToolError;
 
 use super::content::review::candidate;
@@ -213,8 +213,11 @@ impl ActionForm {
                 }
             }
             "merge" => {
-                engine.merge(row, other.ok_or_else(missing)?, self.new_text(language)?.trim_end())?;
-                language.of("Merged into one.", "하나로 합쳤습니다.")
+                let merged = engine.merge(row, other.ok_or_else(missing)?, self.new_text(language)?.trim_end())?;
+                return Ok(ActionDone {
+                    seen: Some(content_hash(&merged.memory.content)),
+                    ..ActionDone::with_message(language.of("Merged into one.", "하나로 합쳤습니다."))
+                });
             }
             "redact" => {
                 engine.scrub(ScrubScope::for_path(&row.path), OldDatabases::Remove)?;
@@ -223,10 +226,12 @@ impl ActionForm {
                     "비밀을 모두 지웠습니다. 복사본이 있을 수 있으니 바꾸세요.",
                 )
             }
-            "share" => {
-                engine.propose(id, &ShareOptions::default()).map(drop)?;
-                language.of("Proposed to the team; commit the file.", "팀에 제안했습니다. 파일을 커밋하세요.")
-            }
+            "share" => match engine.propose(id, &ShareOptions::default())?.1 {
+                TeamOutcome::Recorded => {
+                    language.of("Proposed to the team; commit the file.", "팀에 제안했습니다. 파일을 커밋하세요.")
+                }
+                TeamOutcome::Unchanged => language.of("It was shared before.", "이미 공유한 적이 있습니다."),
+            },
             "approve" => {
                 engine.approve(id)?;
                 language.of("Approved; commit the file.", "승인했습니다. 파일을 커밋하세요.")
@@ -242,8 +247,12 @@ impl ActionForm {
 
     /// Changes a text.
     fn edit(&self, engine: &mut Engine, before: &MemoryRow, language: Language) -> Result<ActionDone, ToolError> {
-        let edited = engine.edit_text(before, self.new_text(language)?.trim_end())?;
+        let text = self.new_text(language)?;
+        let edited = engine.edit_text(before, text.trim_end())?;
         let message = match (edited.redactions, language) {
+            (0, _) if text.contains("private") && edited.row.memory.content != text.trim() => {
+                language.of("Saved without its private parts.", "비공개 부분을 빼고 저장했습니다.").to_owned()
+            }
             (0, _) => language.of("Saved.", "저장했습니다.").to_owned(),
             (count, Language::English) => format!("Saved; {count} secrets were removed."),
             (count, Language::Korean) => format!("저장했고, 비밀 {count}개를 지웠습니다."),

@@ -111,7 +111,11 @@ fn delete(engine: &mut Engine, id: String, digest: &str) -> Result<(), ToolError
     engine.refresh()?;
     // Another program may have deleted or changed it.
     match engine.peek(&id)? {
-        None => return Ok(()),
+        // Its file may be away for a moment, as while git switches branches.
+        None => {
+            let text = "it was not there any more; if it comes back, delete it again";
+            return Err(ToolError::NotFound(text.to_owned()));
+        }
         Some(row) if content_hash(&row.memory.content) != digest => {
             return Err(ToolError::Invalid("its text was changed meanwhile".to_owned()));
         }

@@ -147,7 +147,7 @@ document.addEventListener("submit", async (event) => {
     if (isWriting()) return;
     form.closest("details.form")?.removeAttribute("open");
     await refresh();
-  } else if (!written.length) form.reset();
+  } else if (form.matches(".check")) form.reset();
 });
 
 document.addEventListener("change", (event) => {

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use harness::{Sandbox, binaries, sandbox};
+use harness::{Era, Sandbox, binaries, sandbox};
 use rstest::rstest;
 use schema::log::shared_id;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A clone of a repository, and the person who works in it.
 struct Member {
@@ -102,7 +102,7 @@ fn approved_decision_reaches_the_briefs_of_others() {
     minji.push();
     jun.pull();
     let found = jun.run(&["search", "pnpm packages"]);
-    assert_eq!(found["results"][0]["flags"], serde_json::json!(["shared", "proposed"]), "{found:#}");
+    assert_eq!(found["results"][0]["flags"], json!(["shared", "proposed"]), "{found:#}");
     assert_eq!(jun.brief(), "", "a proposal is in no brief");
     let refused = minji.sandbox.run_cli(["approve", &id]);
     assert!(refused.assert_code(1).stderr.contains("you shared it yourself"), "{}", refused.stderr);
@@ -172,6 +172,22 @@ fn private_texts_are_not_shared(#[case] kind: &str, #[case] text: &str, #[case] 
     let shared = sandbox.run_cli(["share", saved["id"].as_str().unwrap()]);
     assert!(shared.assert_code(1).stderr.contains(why), "{}", shared.stderr);
     assert!(!sandbox.store().join("team/min-ji-kim.md").exists());
+}
+
+#[test]
+fn model_shares_only_if_the_user_allows_it() {
+    let mut sandbox = sandbox!();
+    sandbox.run_cli(["team", "init", "--author", "minji"]).assert_success();
+    let save = |sandbox: &Sandbox, text: &str| {
+        let saved =
+            sandbox.serve(Era::Modern).call("memory_save", json!({"type": "decision", "content": text, "share": true}));
+        saved.unwrap().expect_success()["message"].as_str().unwrap().to_owned()
+    };
+    assert!(save(&sandbox, "Uploads go through the proxy").contains("not shared, because team_share_by_model is off"));
+    assert!(!sandbox.store().join("team/minji.md").exists());
+    sandbox.set_variable("JIKIME_TEAM_SHARE_BY_MODEL", "on");
+    assert!(save(&sandbox, "Downloads go through the proxy").contains("proposed to the team"));
+    assert!(sandbox.read(".jikime/memory/team/minji.md").contains("Downloads go through"));
 }
 
 #[test]

@@ -72,6 +72,9 @@ impl Engine {
     /// Writes one text instead of two: that of `row`, which then replaces `old`. Checks first whether it can.
     pub fn merge(&mut self, row: &MemoryRow, old: &str, text: &str) -> Result<MemoryRow, ToolError> {
         let new = row.memory.id.as_str();
+        if let Some(newer) = &row.superseded_by {
+            return Err(ToolError::Invalid(format!("{new} was replaced by {newer} already; merge with that one")));
+        }
         self.require_replaceable(old, new)?;
         self.edit_text(row, text)?;
         self.supersede(old, new)

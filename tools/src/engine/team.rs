@@ -1,6 +1,6 @@
 //! The team's memory: sharing, approving, retiring and forgetting, each as lines in the file of the user's own name.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::io::Write as _;
 
 use chrono::NaiveDate;
@@ -186,13 +186,10 @@ impl Engine {
             |row: &MemoryRow| TeamNote { about: row.memory.id.clone(), act: TeamAction::Forget, at: Moment::now() };
         let notes: String = rows.iter().map(|row| note(row).render()).collect();
         self.append_to_team(&author, &notes)?;
-        let mut by_path: BTreeMap<&str, HashSet<&MemoryId>> = BTreeMap::new();
-        for row in rows {
-            by_path.entry(&row.path).or_default().insert(&row.memory.id);
-        }
-        for (path, ids) in by_path {
+        let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
+        for author in self.store.team_files()?.into_keys() {
             let _lock = self.store.lock().map_err(StoreError::from)?;
-            self.store.rewrite_log(path, |bytes| without_entries(bytes, &ids))?;
+            self.store.rewrite_log(&team_path(&author), |bytes| without_entries(bytes, &ids))?;
         }
         self.catch_up_with_team()?;
         Ok(rows.len())

@@ -6,6 +6,7 @@ use schema::log::log_file;
 use schema::model::memory::{MemoryType, content_hash};
 use schema::model::moment::Moment;
 use schema::model::sharing::SharedState;
+use schema::privacy::output_text::clean_text;
 use schema::store::MemoryRow;
 use schema::tool::{GetOutput, MemoryDetails};
 use serde::Serialize;
@@ -43,6 +44,8 @@ pub(in crate::page) struct OpenedMemory {
     pub(in crate::page) text: String,
     /// Whether the page shows only the beginning of the text.
     pub(in crate::page) is_cut: bool,
+    /// Whether the text has characters that the page does not show, so that an edit here would remove them.
+    pub(in crate::page) has_unshown: bool,
     /// Identifies the text, so that a change of another one is noticed.
     pub(in crate::page) digest: String,
     /// `None` for a passage of Markdown.
@@ -123,6 +126,7 @@ pub(in crate::page) fn open(engine: &mut Engine, id: &str) -> Result<OpenedMemor
         file,
         text: content[..end].to_owned(),
         is_cut: end < content.len(),
+        has_unshown: clean_text(&content[..end]) != content[..end],
         digest,
         memory,
         notice,
@@ -146,6 +150,7 @@ impl AboutMemory {
             is_open_task: row.is_open_task(),
             shared: shared.map(SharedState::name),
             can_be_shared: shared.is_none()
+                && row.superseded_by.is_none()
                 && row.memory.kind.is_shareable()
                 && engine.store().layout().team_dir().is_dir(),
             can_be_approved: engine.may_approve(row),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use schema::model::memory::{MemoryType, content_hash};
+use schema::privacy::output_text::clean_text;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
 use schema::store::MemoryRow;
@@ -45,7 +46,7 @@ pub(in crate::page) struct ReviewedText {
     pub(in crate::page) path: String,
     /// The text without secrets, or its beginning.
     pub(in crate::page) text: String,
-    /// Whether the text is shortened or redacted. Then it cannot be edited here.
+    /// Whether the text is shortened, redacted or cleaned. Then it cannot be edited here.
     pub(in crate::page) is_partial: bool,
     /// Identifies the text, so that a change of another one is noticed.
     pub(in crate::page) digest: String,
@@ -82,6 +83,7 @@ impl CandidateItem {
 impl ReviewedText {
     fn new(row: &MemoryRow, sanitizer: &Sanitizer) -> Self {
         let text: String = sanitizer.clean(&row.memory.content).text.chars().take(TEXT).collect();
+        let text = clean_text(&text).into_owned();
         Self {
             is_partial: text != row.memory.content,
             text,

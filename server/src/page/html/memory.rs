@@ -127,7 +127,9 @@ fn actions(opened: &OpenedMemory, about: &AboutMemory, language: Language) -> Ma
             button type="button" data-copy="#text" { (language.of("Copy", "복사")) }
             div.last { (action("forget", &seen, language.of("Delete", "삭제"))) }
         }
-        @if !opened.is_cut { (edit_form(opened, language)) }
+        @if opened.has_unshown {
+            p.quiet { (language.of("This page cannot show all of its characters; jikime-memory edit keeps them.", "이 페이지가 보여 줄 수 없는 문자가 있습니다. jikime-memory edit는 그대로 둡니다.")) }
+        } @else if !opened.is_cut { (edit_form(opened, language)) }
         @if about.details.superseded_by.is_none() && !about.is_event { (replace_forms(opened, language)) }
         @if !about.is_long_term && about.is_event { (promote_form(opened, language)) }
     }
