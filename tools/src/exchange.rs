@@ -178,7 +178,7 @@ impl ExportedMemory {
         let log = match LogKind::from_path(&self.path) {
             // An event has only a time, so it belongs to its own day.
             Some(LogKind::Daily(_)) if self.kind.is_event() => day,
-            // What a team shares becomes the user's own.
+            // A shared memory becomes one of the user.
             Some(LogKind::Team) | None => day,
             Some(log) => log,
         };

@@ -374,7 +374,7 @@ fn without_entries(bytes: &[u8], ids: &HashSet<&MemoryId>) -> Option<Vec<u8>> {
     (kept.len() < bytes.len()).then_some(kept)
 }
 
-/// What in a text identifies people or machines, in a few words.
+/// Names the kinds of personal data in a text.
 fn personal_data(text: &str) -> Option<String> {
     let kinds = Anonymiser::new(SecretKey::default()).kinds_in(text);
     (!kinds.is_empty()).then(|| kinds.join(", "))
