@@ -25,7 +25,7 @@ const SESSION_IDLE_SECONDS: i64 = 6 * 60 * 60;
 /// How long the end of a server may hold the database.
 const END_OF_SERVER: Duration = Duration::from_millis(150);
 
-/// The size in bytes from which the files of a team are left to the server. A hook has one second, and reads a megabyte in about 50 ms.
+/// The size in bytes from which the files of a team are left to servers and commands, because a hook has one second.
 const TEAM_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// The tokens from which a session counts as long. Hosts compact contexts of 200,000 tokens at about 160,000.

@@ -49,8 +49,9 @@ impl Store {
     /// Returns the logs that changed since their rows were derived, including deleted ones.
     pub fn changed_logs(&self) -> Result<Vec<String>, StoreError> {
         let present = self.existing_logs()?;
-        let mut changed = file_stamp::changed_paths(&self.layout, present.clone(), self.known_files()?);
-        for path in self.team_files_under_another_rule(&present)? {
+        let under_another_rule = self.team_files_under_another_rule(&present)?;
+        let mut changed = file_stamp::changed_paths(&self.layout, present, self.known_files()?);
+        for path in under_another_rule {
             if !changed.contains(&path) {
                 changed.push(path);
             }

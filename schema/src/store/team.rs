@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::io;
 
 use super::memory_row::{AND_SHARED, EntryState};
 use super::sync::SyncReport;
@@ -116,12 +117,11 @@ impl Store {
     }
 
     /// The size of all files of the team, in bytes.
-    pub fn team_size(&self) -> Result<u64, StoreError> {
-        let files = self.existing_logs()?.into_iter().filter(|path| is_of_team(path));
-        Ok(files
-            .filter_map(|path| fs::metadata(self.layout.store_path(&path)).ok())
-            .map(|metadata| metadata.len())
-            .sum())
+    pub fn team_size(&self) -> io::Result<u64> {
+        match fs::read_dir(self.layout.team_dir()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+            listing => listing?.map(|item| Ok(item?.metadata()?.len())).sum(),
+        }
     }
 
     /// Derives the rows of all shared memories if a file of the team changed. Costs nothing without a team.
