@@ -1,6 +1,6 @@
 //! Deletes memories from their logs and the database, and records their hashes so that they do not return.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 
 use crate::files::crash_point;
@@ -17,7 +17,8 @@ const BATCH: usize = 200;
 /// Deletes many memories, log by log, and returns how many. After an interruption, the next call finishes the work, and the next reading of
 /// a log synchronises its rows.
 ///
-/// Calls `done` with the number of memories deleted so far. A daily log that becomes empty is deleted as well.
+/// An entry whose text was changed by hand since its row was read stays. Calls `done` with the number of memories deleted so far. A daily log
+/// that becomes empty is deleted as well.
 pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(usize)) -> Result<usize, StoreError> {
     store.require_writable()?;
     remove_notes_about(store, rows)?;
@@ -26,13 +27,16 @@ pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(u
         by_path.entry(&row.path).or_default().push(row);
     }
     let mut gone = 0;
-    for (path, rows) in by_path {
+    for (path, mut rows) in by_path {
         let _lock = store.lock()?;
         // Record the hashes first: after a crash in between, the memories do not return.
         forgotten::add_memories(store.layout(), &rows, &store.rows().by_path(path)?)?;
         crash_point::crash_if_armed("forget.hash");
-        remove_from_file(store, path, &rows)?;
+        let changed = remove_from_file(store, path, &rows)?;
         crash_point::crash_if_armed("forget.log");
+        for row in rows.extract_if(.., |row| changed.contains(&row.memory.id)) {
+            forgotten::unforget(store.layout(), path, &row.memory)?;
+        }
         for batch in rows.chunks(BATCH) {
             let mut claims = IdClaims::new(store.layout());
             let sessions: HashSet<&str> = batch.iter().map(|row| row.memory.session_id.as_str()).collect();
@@ -76,15 +80,23 @@ fn remove_notes_about(store: &mut Store, rows: &[MemoryRow]) -> Result<(), Store
     Ok(())
 }
 
-fn remove_from_file(store: &Store, path: &str, rows: &[&MemoryRow]) -> Result<(), StoreError> {
-    let Some(kind) = LogKind::from_path(path) else { return Ok(()) };
-    let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
+/// Removes the entries of rows, and returns the ids of rows whose entries stay because their text was changed.
+fn remove_from_file(store: &Store, path: &str, rows: &[&MemoryRow]) -> Result<HashSet<MemoryId>, StoreError> {
+    let mut changed = HashSet::new();
+    let Some(kind) = LogKind::from_path(path) else { return Ok(changed) };
+    let by_id: HashMap<&MemoryId, &MemoryRow> = rows.iter().map(|row| (&row.memory.id, *row)).collect();
     let file = store.layout().store_path(path);
     store.rewrite_log(path, |bytes| {
         let parsed = parse(&String::from_utf8_lossy(bytes), kind);
-        let is_gone = |id: &MemoryId| ids.contains(id) || ids.contains(&id.for_copy(path));
-        let entries = parsed.entries.iter().enumerate();
-        let gone: HashSet<usize> = entries.filter(|(_, entry)| is_gone(&entry.memory.id)).map(|(at, _)| at).collect();
+        let mut gone = HashSet::new();
+        changed.clear();
+        for (at, LogEntry { memory, .. }) in parsed.entries.iter().enumerate() {
+            match by_id.get(&memory.id).or_else(|| by_id.get(&memory.id.for_copy(path))) {
+                Some(row) if row.memory.content != memory.content => changed.insert(row.memory.id.clone()),
+                Some(_) => gone.insert(at),
+                None => false,
+            };
+        }
         (!gone.is_empty()).then(|| remove_entries(bytes, &parsed, &gone))
     })?;
     if matches!(kind, LogKind::Daily(day) if is_title_only(&log_file::read(&file)?, &day.to_string())) {
@@ -92,7 +104,7 @@ fn remove_from_file(store: &Store, path: &str, rows: &[&MemoryRow]) -> Result<()
         let _ = fs::remove_file(&file);
         store.rows().record_rewrite(path, None)?;
     }
-    Ok(())
+    Ok(changed)
 }
 
 /// Whether a log has nothing but its title.
@@ -142,5 +154,36 @@ mod tests {
         assert!(gone.iter().all(|row| forgotten::is_forgotten(store.layout(), &row.memory.content).unwrap()));
         forget_rows(&mut store, &left, &mut |_| {}).unwrap();
         assert_eq!(store.layout().markdown_files().unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_entry_that_was_changed_meanwhile_stays() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
+        for content in ["We deploy on Fridays.", "Tabs are four wide."] {
+            let draft = Draft {
+                session_id: "s".to_owned(),
+                kind: MemoryType::Decision,
+                content: content.to_owned(),
+                at: Moment::from_unix(1_769_563_800, Some(0)).unwrap(),
+                attributes: MemoryAttributes::default(),
+                destination: Destination::LongTerm,
+            };
+            capture(&mut store, draft, &Sanitizer::default()).unwrap();
+        }
+        let rows = store.rows().inserted_after(0, 10).unwrap();
+        let file = store.layout().store_path("MEMORY.md");
+        let text = fs::read_to_string(&file).unwrap();
+        fs::write(&file, text.replace("Fridays", "Mondays")).unwrap();
+        assert_eq!(forget_rows(&mut store, &rows, &mut |_| {}).unwrap(), 1);
+        // It is not counted as forgotten when all rows are read again.
+        let database = store.layout().memory_db();
+        drop(store);
+        fs::remove_file(database).unwrap();
+        let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
+        store.sync_log("MEMORY.md").unwrap();
+        let left = store.rows().inserted_after(0, 10).unwrap();
+        let left: Vec<&str> = left.iter().map(|row| row.memory.content.as_str()).collect();
+        assert_eq!(left, ["We deploy on Mondays."]);
     }
 }

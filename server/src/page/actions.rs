@@ -7,7 +7,7 @@ use axum::Form;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use schema::model::memory::{MemoryType, content_hash};
+use schema::model::memory::MemoryType;
 use schema::settings::{SettingsOwner, toml_literal};
 use schema::store::MemoryRow;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,7 @@ use tools::curation::scrub::ScrubScope;
 use tools::engine::{Engine, OldDatabases, ShareOptions, TeamOutcome};
 use tools::error::ToolError;
 
+use super::content::digest_of;
 use super::content::review::candidate;
 use super::language::Language;
 use super::shared::{Page, PageError};
@@ -33,7 +34,7 @@ pub(super) struct ActionForm {
     other: String,
     /// A new text or value.
     text: String,
-    /// The digests of the texts that the person saw, if the action depends on them.
+    /// The digests of the memories as the person saw them, if the action depends on them.
     seen: String,
     seen_other: String,
     /// The type to promote to, or the kind of a candidate.
@@ -46,7 +47,7 @@ struct ActionDone {
     /// A memory whose deletion can be undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     undo: Option<String>,
-    /// The digest of the text that was saved, for forms that are still open.
+    /// The digest of the memory that was saved, for forms that are still open.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<String>,
 }
@@ -94,7 +95,7 @@ impl Page {
             return Err(PageError(ToolError::Unavailable("the server is shutting down".to_owned())));
         }
         let id = row.memory.id.to_string();
-        self.delete_later(id.clone(), content_hash(&row.memory.content));
+        self.delete_later(id.clone(), digest_of(&row));
         Ok(ActionDone { undo: Some(id), ..ActionDone::with_message(language.of("Deleted.", "삭제했습니다.")) })
     }
 
@@ -123,7 +124,7 @@ fn set(project: &Path, form: &ActionForm, language: Language) -> Result<ActionDo
 }
 
 impl ActionForm {
-    /// Returns a memory, given by the beginning of its id, unless its text is another one than the person saw.
+    /// Returns a memory, given by the beginning of its id, unless it was changed since the person saw it.
     fn seen_row(&self, engine: &mut Engine, id: &str, seen: &str, language: Language) -> Result<MemoryRow, ToolError> {
         if id.trim().is_empty() {
             return Err(ToolError::Invalid(language.of("the id is missing", "id가 없습니다").to_owned()));
@@ -132,10 +133,10 @@ impl ActionForm {
         let missing =
             || ToolError::NotFound(format!("there is no memory with the id {id:?}; it may have been deleted"));
         let row = engine.peek(&id)?.ok_or_else(missing)?;
-        if !seen.is_empty() && content_hash(&row.memory.content) != seen {
+        if !seen.is_empty() && digest_of(&row) != seen {
             let text = language.of(
-                "the text was changed meanwhile; copy yours, reload, and try again",
-                "그사이 본문이 바뀌었습니다. 쓰던 내용을 복사하고 새로 고침한 뒤 다시 시도하세요",
+                "it was changed meanwhile; copy your text, reload, and try again",
+                "그사이 기억이 바뀌었습니다. 쓰던 내용을 복사하고 새로 고침한 뒤 다시 시도하세요",
             );
             return Err(ToolError::Invalid(text.to_owned()));
         }
@@ -215,7 +216,7 @@ impl ActionForm {
             "merge" => {
                 let merged = engine.merge(row, other.ok_or_else(missing)?, self.new_text(language)?.trim_end())?;
                 return Ok(ActionDone {
-                    seen: Some(content_hash(&merged.memory.content)),
+                    seen: Some(digest_of(&merged)),
                     ..ActionDone::with_message(language.of("Merged into one.", "하나로 합쳤습니다."))
                 });
             }
@@ -257,7 +258,7 @@ impl ActionForm {
             (count, Language::English) => format!("Saved; {count} secrets were removed."),
             (count, Language::Korean) => format!("저장했고, 비밀 {count}개를 지웠습니다."),
         };
-        let seen = Some(content_hash(&edited.row.memory.content));
+        let seen = Some(digest_of(&edited.row));
         Ok(ActionDone { seen, ..ActionDone::with_message(message) })
     }
 

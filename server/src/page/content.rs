@@ -7,7 +7,7 @@ pub(super) mod memory;
 pub(super) mod review;
 pub(super) mod search;
 
-use schema::model::memory::MemoryType;
+use schema::model::memory::{MemoryId, MemoryType, content_hash};
 use schema::model::moment::Moment;
 use schema::store::MemoryRow;
 use serde::Serialize;
@@ -79,4 +79,10 @@ fn beginning(text: &str) -> String {
 /// A date and a time in minutes.
 fn minute(at: &Moment) -> String {
     at.local_second().replace('T', " ")[..16].to_owned()
+}
+
+/// Returns the digest of what a person decides by: the text of a memory, and what replaced it.
+pub(in crate::page) fn digest_of(row: &MemoryRow) -> String {
+    let successor = row.superseded_by.as_ref().map_or("", MemoryId::as_str);
+    content_hash(&format!("{}\0{successor}", row.memory.content))
 }

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
-use schema::model::memory::content_hash;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tools::engine::{Engine, ForgetExtent, OldDatabases, Selection};
 use tools::error::{ToolError, join_causes};
 
 use super::access::PageAccess;
+use super::content::digest_of;
 use super::deletions::{PendingDeletions, UNDO_TIME};
 use super::open_pages::OpenPages;
 use crate::dispatcher::{Dispatcher, ReadNeed};
@@ -109,6 +109,7 @@ impl Page {
 fn delete(engine: &mut Engine, id: String, digest: &str) -> Result<(), ToolError> {
     // An editor may have changed the file just now.
     engine.refresh()?;
+    let changed = || ToolError::Invalid("it was changed meanwhile".to_owned());
     // Another program may have deleted or changed it.
     match engine.peek(&id)? {
         // Its file may be away for a moment, as while git switches branches.
@@ -116,14 +117,13 @@ fn delete(engine: &mut Engine, id: String, digest: &str) -> Result<(), ToolError
             let text = "it was not there any more; if it comes back, delete it again";
             return Err(ToolError::NotFound(text.to_owned()));
         }
-        Some(row) if content_hash(&row.memory.content) != digest => {
-            return Err(ToolError::Invalid("its text was changed meanwhile".to_owned()));
-        }
+        Some(row) if digest_of(&row) != digest => return Err(changed()),
         Some(_) => {}
     }
     engine.finish_forgetting()?;
     let selected = engine.select(&Selection { ids: vec![id], ..Selection::default() })?;
-    engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove, &mut |_| {}).map(drop)
+    let forgot = engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove, &mut |_| {})?;
+    if forgot.memories == 0 { Err(changed()) } else { Ok(()) }
 }
 
 impl From<ToolError> for PageError {

@@ -17,17 +17,21 @@ if (find("#entry") && location.hash.length > 1) {
 }
 
 let hideToast;
+// The last deletion, as long as it can be undone. Other messages keep its button.
+let undoable = { until: 0 };
 function say(text, { wrong = false, undo = null, seconds = 30 } = {}) {
   clearTimeout(hideToast);
   toast.textContent = text;
   toast.classList.toggle("wrong", wrong);
-  if (undo) {
+  if (undo) undoable = { id: undo, until: performance.now() + 1000 * seconds };
+  const left = undoable.until - performance.now();
+  if (left > 0) {
     const button = document.createElement("button");
     button.textContent = toast.dataset.undo;
-    button.addEventListener("click", () => act({ action: "undo", id: undo }));
+    button.addEventListener("click", () => act({ action: "undo", id: undoable.id }));
     toast.append(button);
   }
-  hideToast = setTimeout(() => toast.replaceChildren(), 1000 * (undo ? seconds : wrong ? 12 : 4));
+  hideToast = setTimeout(() => toast.replaceChildren(), Math.max(left, wrong ? 12000 : 4000));
 }
 
 let isActing = false;
@@ -44,6 +48,7 @@ async function act(fields) {
       body: new URLSearchParams(fields),
     });
     const text = await answer.text();
+    if (fields.action === "undo") undoable.until = 0;
     if (!answer.ok) {
       say(text, { wrong: true });
       return false;
@@ -107,13 +112,17 @@ async function refresh() {
 
 function replaceLive(text) {
   const open = all("details", live).filter((part) => part.open).map((part) => part.textContent.slice(0, 80));
-  const focused = live.contains(document.activeElement) ? identity(document.activeElement) : null;
+  const active = document.activeElement;
+  const focused = live.contains(active) ? identity(active) : null;
+  const selection = focused && active.matches("textarea, input[type=text]") ? [active.selectionStart, active.selectionEnd] : null;
   const loaded = new Map(all("[data-loaded]", live).map((part) => [part.dataset.load, part.innerHTML]));
   const first = find(".candidate", live)?.textContent;
   live.innerHTML = text;
   if (find(".candidate", live)?.textContent !== first) firstSince = performance.now();
   all("details", live).forEach((part) => (part.open ||= open.includes(part.textContent.slice(0, 80))));
-  if (focused) all(FOCUSABLE, live).find((part) => identity(part) === focused)?.focus({ preventScroll: true });
+  const again = focused && all(FOCUSABLE, live).find((part) => identity(part) === focused);
+  again?.focus({ preventScroll: true });
+  if (selection) again?.setSelectionRange(...selection);
   loadParts(loaded);
 }
 

@@ -77,7 +77,8 @@ impl Engine {
         let (shared, own): (Vec<MemoryRow>, Vec<MemoryRow>) =
             selected.rows.iter().cloned().partition(|row| team_author(&row.path).is_some());
         let mut memories = self.forget_shared(&shared)?;
-        memories += self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &own, done)?))?;
+        let deleted = self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &own, done)?))?;
+        memories += deleted;
         self.forget_summaries(&selected.rows)?;
         if let Some(selection) = &selected.selection {
             self.forget_in_buffers(selection, selected)?;
@@ -89,7 +90,11 @@ impl Engine {
         }
         let gone = log_paths(&selected.rows);
         let gone = if selected.is_unlimited() { CompactScope::All } else { CompactScope::Sources(&gone) };
-        let forgot = self.remove_traces_or_report(old, gone)?;
+        let mut forgot = self.remove_traces_or_report(old, gone)?;
+        let changed = own.len() - deleted;
+        if changed > 0 {
+            forgot.leftovers.push(format!("{changed} of the memories, whose text was changed meanwhile"));
+        }
         Ok(ForgetOutcome { memories, ..forgot })
     }
 

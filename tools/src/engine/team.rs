@@ -239,11 +239,13 @@ impl Engine {
         }
         let Some(old) = &row.memory.attributes.supersedes else { return Ok(None) };
         let Some(old) = self.with_repair(|engine| Ok(engine.store.rows().by_id(old)?))? else { return Ok(None) };
-        let id = match team_author(&old.path) {
-            Some(_) => old.memory.id,
-            None => shared_id(old.memory.kind, &old.memory.at, &old.memory.content),
-        };
-        Ok(self.shared_row(&id)?.map(|row| row.memory.id))
+        let copy = if team_author(&old.path).is_some() { Some(old) } else { self.shared_copy(&old)? };
+        Ok(copy.map(|row| row.memory.id))
+    }
+
+    /// The copy of one's own memory that the team has. A copy whose text was anonymised is not found.
+    pub fn shared_copy(&mut self, own: &MemoryRow) -> Result<Option<MemoryRow>, ToolError> {
+        self.shared_row(&shared_id(own.memory.kind, &own.memory.at, &own.memory.content))
     }
 
     /// Returns what is shared of a memory, or why it cannot be shared.

@@ -3,7 +3,7 @@
 use schema::host::given;
 use schema::intake::capture::may_be_confirmed;
 use schema::log::log_file;
-use schema::model::memory::{MemoryType, content_hash};
+use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::model::sharing::SharedState;
 use schema::privacy::output_text::clean_text;
@@ -14,7 +14,7 @@ use tools::engine::Engine;
 use tools::error::ToolError;
 use tools::index::metadata_tags;
 
-use super::{MemoryItem, minute};
+use super::{MemoryItem, digest_of, minute};
 
 /// Lines of the log around a memory.
 const AROUND: usize = 2;
@@ -71,6 +71,9 @@ pub(in crate::page) struct AboutMemory {
     /// `proposed`, `approved` or `retired`, if it is shared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::page) shared: Option<&'static str>,
+    /// The id of the copy that the team has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::page) shared_copy: Option<String>,
     /// Whether it can be proposed to a team.
     pub(in crate::page) can_be_shared: bool,
     /// Whether this user may approve it.
@@ -111,7 +114,7 @@ pub(in crate::page) fn open(engine: &mut Engine, id: &str) -> Result<OpenedMemor
     let output = engine.peek_details(&id)?;
     let row = engine.peek(&id)?;
     let GetOutput { path, start_line, end_line, content, memory, notice, .. } = output;
-    let digest = content_hash(&content);
+    let digest = row.as_ref().map(digest_of).unwrap_or_default();
     let end = content.char_indices().nth(SHOWN).map_or(content.len(), |(at, _)| at);
     let file = engine.store().layout().project().join(&path).to_string_lossy().into_owned();
     let memory = match memory.zip(row) {
@@ -138,6 +141,7 @@ impl AboutMemory {
         let tags =
             row.memory.attributes.metadata.get("tags").map(|tags| metadata_tags(tags).map(str::to_owned).collect());
         let shared = row.shared_state(&Moment::now());
+        let shared_copy = engine.shared_copy(row)?.map(|copy| copy.memory.id.to_string());
         let session = engine.store().rows().session(&row.memory.session_id)?;
         Ok(Self {
             details,
@@ -150,9 +154,11 @@ impl AboutMemory {
             is_open_task: row.is_open_task(),
             shared: shared.map(SharedState::name),
             can_be_shared: shared.is_none()
+                && shared_copy.is_none()
                 && row.superseded_by.is_none()
                 && row.memory.kind.is_shareable()
                 && engine.store().layout().team_dir().is_dir(),
+            shared_copy,
             can_be_approved: engine.may_approve(row),
             opened: row.access_count,
             chain: chain(engine, row)?,

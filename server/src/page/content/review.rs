@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use schema::model::memory::{MemoryType, content_hash};
+use schema::model::memory::MemoryType;
 use schema::privacy::output_text::clean_text;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
@@ -11,7 +11,7 @@ use schema::store::MemoryRow;
 use tools::engine::{Engine, ReviewCandidate, ReviewKind};
 use tools::error::ToolError;
 
-use super::minute;
+use super::{digest_of, minute};
 
 /// The most candidates on a page, and characters of a text.
 const SHOWN: usize = 40;
@@ -91,7 +91,7 @@ impl ReviewedText {
             kind: row.memory.kind,
             date: minute(&row.memory.at),
             path: row.path.clone(),
-            digest: content_hash(&row.memory.content),
+            digest: digest_of(row),
         }
     }
 }

@@ -123,6 +123,7 @@ fn actions(opened: &OpenedMemory, about: &AboutMemory, language: Language) -> Ma
             @if !about.is_long_term && !about.is_event {
                 (action("promote", &seen, language.of("Move to MEMORY.md", "MEMORY.md로 옮기기")))
             }
+            @if let Some(copy) = &about.shared_copy { a href=(link("memory", "id", copy)) { (language.of("Shared with the team", "팀과 공유함")) } }
             @if about.can_be_shared { (action("share", &seen, language.of("Share with the team", "팀과 공유"))) }
             button type="button" data-copy="#text" { (language.of("Copy", "복사")) }
             div.last { (action("forget", &seen, language.of("Delete", "삭제"))) }
