@@ -12,8 +12,9 @@ use crate::text::script::Script;
 /// Worth of a translated word relative to the word, as in the glossary: a text in the question's language ranks first.
 const TRANSLATED: f32 = 0.9;
 
-/// Bonus of the nearest passage that says most of the question in words or synonyms.
-const BONUS: f32 = 0.32;
+/// Bonus of the nearest passage that says most of the question in words or synonyms, as a share of what its relevance lacks to 1. A bonus
+/// that is simply added puts translations of a word before the word itself.
+const BONUS: f32 = 0.55;
 /// The share of the question's weight from which a passage says most of it. Below, the bonus falls with the share: what is near
 /// because of a single word is seldom the answer.
 const MOST: f32 = 0.7;
@@ -54,7 +55,7 @@ impl<'m> TranslatedTokens<'m> {
 pub(super) fn relevance_by_nearness(relevance: f32, said: f32, deviations: f32) -> f32 {
     let nearness = |most: f32| (deviations / most).clamp(0.0, 1.0);
     if said > 0.0 {
-        relevance + BONUS * (said / MOST).min(1.0) * nearness(MAX_DEVIATIONS)
+        relevance + (1.0 - relevance).max(0.0) * BONUS * (said / MOST).min(1.0) * nearness(MAX_DEVIATIONS)
     } else {
         relevance.max(ALONE * nearness(ALONE_DEVIATIONS))
     }
@@ -71,5 +72,6 @@ mod tests {
         assert!(nothing < relevance_by_nearness(ALONE, 0.01, 0.0) + 1e-6);
         assert!(word < half && half < most && (most - all).abs() < 1e-6, "{word} {half} {most} {all}");
         assert!((relevance_by_nearness(0.1, 1.0, -1.0) - 0.1).abs() < 1e-6);
+        assert!(relevance_by_nearness(0.75, 1.0, 9.0) < 0.9, "a text with the word itself ranks first");
     }
 }
