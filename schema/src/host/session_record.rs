@@ -71,7 +71,6 @@ pub struct SessionRecord {
     pub commands: Vec<String>,
     /// Failures, and what resolved them.
     pub failures: Vec<FailureRecord>,
-    pub topics: Vec<String>,
     /// The number of conclusions.
     pub conclusions: usize,
     pub place: SessionPlace,
@@ -242,7 +241,6 @@ impl SessionRecord {
             files: session.files,
             commands,
             failures: of_kind(MemoryType::Error).map(|row| failure(row, &memories)).collect(),
-            topics: topics(&turns),
             conclusions: memories.iter().filter(|row| is_conclusion(row)).count(),
             place: place.map(SessionPlace::of).unwrap_or_default(),
             turns,
@@ -277,7 +275,7 @@ impl SessionRecord {
         line("Ran", listed(&self.commands, 6, "; "));
         let failures: Vec<String> = self.failures.iter().map(FailureRecord::describe).collect();
         line("Failed", listed(&failures, 4, "; "));
-        line("About", self.topics.join(", "));
+        line("About", topics(&self.turns).join(", "));
         Some(lines.join("\n"))
     }
 }

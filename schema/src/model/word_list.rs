@@ -1,6 +1,6 @@
 //! Lists of words and phrases that are written as one text and split when they are first used.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
@@ -13,6 +13,9 @@ pub struct WordList {
     separator: char,
     list: OnceLock<Vec<&'static str>>,
     set: OnceLock<HashSet<&'static str, FixedState>>,
+    /// In bytes.
+    longest: OnceLock<usize>,
+    values: OnceLock<HashMap<&'static str, &'static str, FixedState>>,
 }
 
 impl WordList {
@@ -38,12 +41,19 @@ impl WordList {
     }
 
     const fn new(text: &'static str, separator: char) -> Self {
-        Self { text, separator, list: OnceLock::new(), set: OnceLock::new() }
+        Self {
+            text,
+            separator,
+            list: OnceLock::new(),
+            set: OnceLock::new(),
+            longest: OnceLock::new(),
+            values: OnceLock::new(),
+        }
     }
 
     /// Whether a word or phrase is in the list.
     pub fn contains(&self, word: &str) -> bool {
-        self.set.get_or_init(|| self.iter().copied().collect()).contains(word)
+        self.set().contains(word)
     }
 
     /// Whether a text contains one of the list.
@@ -61,9 +71,21 @@ impl WordList {
         self.iter().any(|word| text.ends_with(word))
     }
 
-    /// Returns what follows `key` and a space in an entry of the list.
+    /// The words of the list that a text ends with, the longest first.
+    pub fn endings(&self, text: &str) -> impl Iterator<Item = &'static str> {
+        let longest = *self.longest.get_or_init(|| self.iter().map(|word| word.len()).max().unwrap_or_default());
+        let end = &text[text.ceil_char_boundary(text.len().saturating_sub(longest))..];
+        end.char_indices().filter_map(|(at, _)| self.set().get(&end[at..]).copied())
+    }
+
+    /// Returns what follows `key`, which is one word, and a space in the first such entry of the list.
     pub fn value(&self, key: &str) -> Option<&'static str> {
-        self.iter().find_map(|entry| entry.strip_prefix(key)?.strip_prefix(' '))
+        let first_values = || self.iter().rev().filter_map(|entry| entry.split_once(' ')).collect();
+        self.values.get_or_init(first_values).get(key).copied()
+    }
+
+    fn set(&self) -> &HashSet<&'static str, FixedState> {
+        self.set.get_or_init(|| self.iter().copied().collect())
     }
 }
 
@@ -93,5 +115,7 @@ mod tests {
         assert_eq!(*PHRASES, [" of ", "in place of", "two 2"]);
         assert_eq!(PHRASES.value("two"), Some("2"));
         assert!(PHRASES.occurs_in("one of us") && !PHRASES.contains("of"));
+        static ENDINGS: WordList = WordList::words("ing king g");
+        assert_eq!(ENDINGS.endings("making").collect::<Vec<_>>(), ["king", "ing", "g"]);
     }
 }

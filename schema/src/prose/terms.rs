@@ -216,7 +216,7 @@ fn unit_length(text: &str) -> usize {
 }
 
 fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+    is_hangul(c) || c.is_alphanumeric() || c == '_'
 }
 
 pub(crate) fn is_hangul(c: char) -> bool {

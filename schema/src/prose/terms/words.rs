@@ -4,7 +4,11 @@ use crate::model::word_list::WordList;
 
 /// Converts a word to lower case and removes plural and possessive endings. A name with digits or symbols stays as it is.
 pub(super) fn fold(word: &str) -> String {
-    let mut lower = word.trim_end_matches("'s").trim_end_matches("’s").to_lowercase();
+    let mut owner = word;
+    while let Some(stem) = owner.strip_suffix("'s").or_else(|| owner.strip_suffix("’s")) {
+        owner = stem;
+    }
+    let mut lower = owner.to_lowercase();
     lower.retain(|c| c != '\'');
     if !lower.bytes().all(|byte| byte.is_ascii_lowercase()) || lower.len() < 4 {
         return lower;
