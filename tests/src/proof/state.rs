@@ -22,10 +22,10 @@ pub fn check_at_rest(store: &Path) -> Vec<String> {
     findings
 }
 
-/// Counts each text in the rows of a store.
+/// Counts each text in the rows of a store, without conclusions, which may repeat it.
 pub fn texts_in_rows(store: &Path) -> rusqlite::Result<BTreeMap<String, usize>> {
     let db = open_database(&store.join("memory.db"))?;
-    let mut statement = db.prepare("SELECT content, count(*) FROM memories GROUP BY content")?;
+    let mut statement = db.prepare("SELECT content, count(*) FROM memories WHERE NOT auto GROUP BY content")?;
     statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))?.collect()
 }
 
