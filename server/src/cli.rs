@@ -38,6 +38,7 @@ mod show;
 mod stats;
 mod tasks;
 mod team;
+mod team_server;
 pub(crate) mod terminal_text;
 mod timeline;
 mod uninstall;

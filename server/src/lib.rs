@@ -18,6 +18,9 @@ mod request;
 mod serve;
 mod setup;
 mod stdio;
+mod team_client;
+#[cfg(feature = "team-server")]
+mod team_server;
 mod watcher;
 mod worker;
 

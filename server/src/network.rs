@@ -34,7 +34,8 @@ impl ReqwestNetwork {
     }
 }
 
-fn build_client(is_loopback: bool) -> Result<Client, String> {
+/// Builds a client that follows no redirects. Requests to this machine use no proxy.
+pub(crate) fn build_client(is_loopback: bool) -> Result<Client, String> {
     // Fails if a default is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder().user_agent(USER_AGENT).connect_timeout(CONNECT);

@@ -24,6 +24,7 @@ use crate::mcp::{self, McpServer};
 use crate::page::{self, PageSettings};
 use crate::queue;
 use crate::stdio::{StdinReader, StdioTransport};
+use crate::team_client;
 
 /// Time to finish requests after a signal. Hosts kill the process after half a second.
 const FINISH_AFTER_SIGNAL: Duration = Duration::from_millis(250);
@@ -66,6 +67,9 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
     let (deadline, talked) = runtime.block_on(async {
         let (stop, stopped) = watch::channel(false);
         let queue = tokio::spawn(queue::serve_queue(layout, dispatcher.clone(), changes.clone(), state, stopped));
+        if !matches!(transport, Transport::Page(_)) {
+            tokio::spawn(team_client::exchange_regularly(project.to_owned()));
+        }
         let signalled = CancellationToken::new();
         let host = HostServer { project: project.to_owned(), dispatcher, changes, end: end.clone() };
         let mut talk = pin!(host.serve(transport, signalled.clone()));

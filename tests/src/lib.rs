@@ -17,11 +17,15 @@ mod mcp_wire;
 mod other_user;
 mod page_server;
 mod polling;
+#[cfg(unix)]
+mod postgres;
 mod program_output;
 pub mod proof;
 mod provider;
 mod sandbox;
 pub mod stories;
+#[cfg(unix)]
+mod team_server;
 #[cfg(unix)]
 mod terminal;
 
@@ -37,8 +41,12 @@ pub use crate::mcp_wire::{RpcError, ToolResult};
 pub use crate::other_user::{OWNER, STRANGER};
 pub use crate::page_server::PageServer;
 pub use crate::polling::{eventually, eventually_some};
+#[cfg(unix)]
+pub use crate::postgres::Postgres;
 pub use crate::program_output::{ProgramOutput, report_skip, run_to_end};
 pub use crate::provider::{ProviderBehaviour, ProviderRequest, ProviderStandIn};
 pub use crate::sandbox::{Binaries, Sandbox};
+#[cfg(unix)]
+pub use crate::team_server::TeamServer;
 #[cfg(unix)]
 pub use crate::terminal::Terminal;

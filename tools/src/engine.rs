@@ -31,6 +31,7 @@ mod shared;
 mod stats;
 mod tasks;
 mod team;
+mod team_exchange;
 mod usage;
 
 use std::collections::BTreeSet;
@@ -84,7 +85,8 @@ pub use review::{REVIEW_PAUSE_DAYS, ReviewCandidate, ReviewKind, ReviewReport};
 pub use selection::{SelectedMemories, Selection};
 pub use shared::SharedEngine;
 pub use tasks::{Task, TaskState};
-pub use team::{ShareOptions, TeamFinding, TeamOutcome};
+pub use team::{ShareOptions, TeamFinding, TeamOutcome, personal_data};
+pub use team_exchange::TeamLine;
 pub use usage::{DiskUsage, FilteredUsage, StoreUsage};
 
 /// Events imported from the spool in one batch.

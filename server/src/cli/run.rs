@@ -34,7 +34,9 @@ use super::search::{run_search, search_all_projects};
 use super::show::run_show;
 use super::team::{TeamArguments, TeamCommand};
 use super::uninstall::run_uninstall;
-use super::{browse, completions, config, curate, demo, gc, migrate, sessions, stats, tasks, team, timeline};
+use super::{
+    browse, completions, config, curate, demo, gc, migrate, sessions, stats, tasks, team, team_server, timeline,
+};
 use crate::exit;
 use crate::http::{BearerToken, HttpAccess};
 use crate::network::ReqwestNetwork;
@@ -64,6 +66,7 @@ fn run_team(common: CommonArguments, printer: &Printer, command: Option<TeamComm
                 team::init_team(engine, printer, author.as_deref())
             })?;
         }
+        Some(TeamCommand::Server(command)) => team_server::run(common, printer, command)?,
         Some(TeamCommand::Check) => with_memory(common, |engine| {
             status = team::check_team(engine, printer)?;
             Ok(())

@@ -16,6 +16,7 @@ use tools::error::ToolError;
 
 use super::config_set::write_user_setting;
 use super::output::{DIM, KIND, Printer, STRONG, short_id};
+use super::team_server::TeamServerCommand;
 use super::terminal_text::{clean_for_terminal, count_with_unit, one_line};
 use crate::exit;
 
@@ -36,6 +37,8 @@ pub(super) enum TeamCommand {
     /// Find secrets, personal data and unknown lines in the team's files
     #[command(after_help = "The exit status is 1 if there are findings, else 0. Use it in a pre-commit hook or in CI.")]
     Check,
+    #[command(flatten)]
+    Server(TeamServerCommand),
 }
 
 #[derive(Debug, Args)]

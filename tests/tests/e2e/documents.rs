@@ -9,7 +9,7 @@ use harness::environment;
 use harness::{Sandbox, report_skip, run_to_end, sandbox};
 
 /// Prefixes of commands that are not run, with the reason.
-const NOT_RUN: [(&str, &str); 14] = [
+const NOT_RUN: [(&str, &str); 20] = [
     ("cargo ", "builds the project, which the project's own check does"),
     ("jikime-memory serve", "serves until its host ends; tests/http.rs and tests/server.rs start it"),
     ("jikime-memory view", "serves until its page is closed; tests/page.rs starts it"),
@@ -18,6 +18,12 @@ const NOT_RUN: [(&str, &str); 14] = [
     ("jikime-memory init", "asks before it writes; tests/setup.rs answers"),
     ("jikime-memory doctor", "finds that no host is set up, which its exit status says; tests/setup.rs has one"),
     ("jikime-memory approve", "needs a memory of another member; tests/team.rs has one"),
+    ("export JIKIME_TEAM", "names a database; tests/team_server.rs has one"),
+    ("jikime-memory team create", "needs a database; tests/team_server.rs has one"),
+    ("jikime-memory team serve", "serves until a signal; tests/team_server.rs starts it"),
+    ("jikime-memory team connect", "needs a server; tests/team_server.rs has one"),
+    ("jikime-memory team sync", "needs a server; tests/team_server.rs has one"),
+    ("jikime-memory team invite", "needs a server; tests/team_server.rs has one"),
     ("git ", "is another program"),
     ("claude ", "is another program"),
     ("npx ", "is another program"),

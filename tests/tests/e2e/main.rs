@@ -70,6 +70,8 @@ mod strangers;
 mod supply;
 mod team;
 #[cfg(unix)]
+mod team_server;
+#[cfg(unix)]
 mod trust;
 mod turns;
 mod upgrades;

@@ -186,11 +186,7 @@ impl Engine {
             |row: &MemoryRow| TeamNote { about: row.memory.id.clone(), act: TeamAction::Forget, at: Moment::now() };
         let notes: String = rows.iter().map(|row| note(row).render()).collect();
         self.append_to_team(&author, &notes)?;
-        let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
-        for author in self.store.team_files()?.into_keys() {
-            let _lock = self.store.lock().map_err(StoreError::from)?;
-            self.store.rewrite_log(&team_path(&author), |bytes| without_entries(bytes, &ids))?;
-        }
+        self.remove_from_team(&rows.iter().map(|row| &row.memory.id).collect())?;
         self.catch_up_with_team()?;
         Ok(rows.len())
     }
@@ -205,7 +201,8 @@ impl Engine {
         )))
     }
 
-    fn author(&self) -> Result<String, ToolError> {
+    /// The user's name in the team.
+    pub fn author(&self) -> Result<String, ToolError> {
         let settings = settings::load(self.store.layout()).settings;
         let missing =
             || ToolError::Invalid("you have no name in the team yet; run `jikime-memory team init`".to_owned());
@@ -216,7 +213,7 @@ impl Engine {
         settings::load(self.store.layout()).settings.team_own_approval
     }
 
-    fn catch_up_with_team(&mut self) -> Result<(), ToolError> {
+    pub(super) fn catch_up_with_team(&mut self) -> Result<(), ToolError> {
         self.with_repair(|engine| Ok(engine.store.catch_up_with_team().map(drop)?))
     }
 
@@ -340,7 +337,7 @@ impl Engine {
     }
 }
 
-fn create_team_dir(layout: &Layout) -> std::io::Result<()> {
+pub(super) fn create_team_dir(layout: &Layout) -> std::io::Result<()> {
     layout.create_dirs_and_gitignore()?;
     layout.create_team_dir()?;
     match options_for_private().create_new(true).open(layout.team_dir().join(ATTRIBUTES)) {
@@ -350,7 +347,7 @@ fn create_team_dir(layout: &Layout) -> std::io::Result<()> {
     }
 }
 
-fn append_lines(layout: &Layout, author: &str, lines: &str) -> std::io::Result<()> {
+pub(super) fn append_lines(layout: &Layout, author: &str, lines: &str) -> std::io::Result<()> {
     let path = layout.store_path(&team_path(author));
     let before = match store_file::read(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
@@ -366,7 +363,7 @@ fn append_lines(layout: &Layout, author: &str, lines: &str) -> std::io::Result<(
 }
 
 /// The file without the lines of some shared memories, or `None` if it has none of them.
-fn without_entries(bytes: &[u8], ids: &HashSet<&MemoryId>) -> Option<Vec<u8>> {
+pub(super) fn without_entries(bytes: &[u8], ids: &HashSet<&MemoryId>) -> Option<Vec<u8>> {
     let is_gone = |line: &&[u8]| {
         let parsed = TeamFile::parse(&String::from_utf8_lossy(line));
         parsed.entries.iter().any(|entry| ids.contains(&entry.memory.id))
@@ -377,11 +374,11 @@ fn without_entries(bytes: &[u8], ids: &HashSet<&MemoryId>) -> Option<Vec<u8>> {
 }
 
 /// Names the kinds of personal data in a text.
-fn personal_data(text: &str) -> Option<String> {
+pub fn personal_data(text: &str) -> Option<String> {
     let kinds = Anonymiser::new(SecretKey::default()).kinds_in(text);
     (!kinds.is_empty()).then(|| kinds.join(", "))
 }
 
-fn unavailable(doing: &str, error: &std::io::Error) -> ToolError {
+pub(super) fn unavailable(doing: &str, error: &std::io::Error) -> ToolError {
     ToolError::Unavailable(format!("cannot {doing}: {error}"))
 }

@@ -1,0 +1,234 @@
+//! The commands of `team` for a team with a server.
+
+use std::io::{self, IsTerminal as _};
+use std::net::SocketAddr;
+use std::path::Path;
+
+use clap::Subcommand;
+use reqwest::Method;
+use schema::files::environment;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tools::error::ToolError;
+
+use super::opening::{CommonArguments, require_store, resolve_project, resolve_project_to_write, with_engine};
+use super::output::{DIM, Printer, STRONG};
+use super::terminal_text::{clean_for_terminal, count_with_unit};
+use crate::exit;
+use crate::team_client::{Exchanged, Membership, TeamServer};
+#[cfg(feature = "team-server")]
+use crate::team_server;
+
+/// The token of `connect`.
+const TOKEN: &str = "JIKIME_TEAM_TOKEN";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TeamServerCommand {
+    /// Use a server of the team in this project
+    #[command(
+        after_help = "The token comes from JIKIME_TEAM_TOKEN or from standard input. Only you can read it afterwards."
+    )]
+    Connect {
+        /// The address, such as https://memory.example.com
+        url: String,
+    },
+    /// Send what you shared to the server, and receive what is new
+    Sync,
+    /// List the members
+    Members,
+    /// Add a member, or give one a new role and token; prints the token once
+    Invite {
+        /// The name, as in `team init --author`
+        name: String,
+        /// reader, writer, approver or admin
+        #[arg(long, default_value = "writer", value_parser = ["reader", "writer", "approver", "admin"])]
+        role: String,
+        /// For how many days the token is valid, at most 366
+        #[arg(long, default_value_t = 90, value_name = "N")]
+        days: u32,
+    },
+    /// End a member's access; what they shared stays
+    Revoke { name: String },
+    /// Show who shared, approved, retired, forgot and invited
+    Audit,
+    /// Create a project on a server, with its first admin; prints the admin's token once
+    #[command(after_help = "JIKIME_TEAM_OWNER_DATABASE has the address of the database for the owner of its tables.")]
+    Create {
+        /// The name of the project on the server
+        #[arg(value_name = "PROJECT")]
+        name: String,
+        /// The name of the first admin
+        #[arg(long)]
+        admin: String,
+    },
+    /// Serve the records of teams
+    #[command(after_help = "JIKIME_TEAM_DATABASE has the address of the database for the role jikime_app.")]
+    Serve {
+        /// The address to listen on, such as 127.0.0.1:7700
+        #[arg(long, value_name = "ADDRESS:PORT")]
+        http: SocketAddr,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Invited {
+    name: String,
+    role: String,
+    token: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ListedMember {
+    name: String,
+    role: String,
+    expires: String,
+    is_revoked: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AuditLine {
+    at: String,
+    member: String,
+    act: String,
+    about: String,
+}
+
+pub(super) fn run(common: CommonArguments, printer: &Printer, command: TeamServerCommand) -> anyhow::Result<()> {
+    match command {
+        TeamServerCommand::Connect { url } => {
+            let project = resolve_project_to_write(common)?;
+            let server = TeamServer::new(&url, &read_token()?)?;
+            let membership = server.membership()?;
+            server.remember(&project)?;
+            let Membership { project, member, role, .. } = &membership;
+            let text = format!(
+                "You are {member}, {role} of {project}. `jikime-memory team sync` exchanges with the server.\n"
+            );
+            printer.print_value(&membership, || clean_for_terminal(&text))
+        }
+        TeamServerCommand::Sync => {
+            let project = require_store(resolve_project(common)?)?;
+            let server = connected(&project)?;
+            with_engine(&project, |engine| print_exchanged(printer, &server.exchange(engine)?))
+        }
+        TeamServerCommand::Members => {
+            let members: Vec<ListedMember> = of_project(common)?.call(Method::GET, "members", None)?;
+            printer.print_value(&members, || members.iter().map(ListedMember::line).collect())
+        }
+        TeamServerCommand::Invite { name, role, days } => {
+            let body = json!({"name": name, "role": role, "days": days});
+            let invited: Invited = of_project(common)?.call(Method::POST, "members", Some(&body))?;
+            let Invited { name, role, token } = &invited;
+            let text =
+                format!("{name} is a {role}. Give them this token in private; nobody can show it again:\n{token}\n");
+            printer.print_value(&invited, || clean_for_terminal(&text))
+        }
+        TeamServerCommand::Revoke { name } => {
+            let server = of_project(common)?;
+            // A name has only letters, digits and hyphens, and the client encodes letters of other scripts.
+            let _: Value = server.call(Method::DELETE, &format!("members/{name}"), None)?;
+            printer.print_line(&format!("{name} has no access any more."))
+        }
+        TeamServerCommand::Audit => {
+            let lines: Vec<AuditLine> = of_project(common)?.call(Method::GET, "audit", None)?;
+            printer.print_paged(&lines, |_| lines.iter().map(AuditLine::line).collect())
+        }
+        TeamServerCommand::Create { name, admin } => create_project(printer, &name, &admin),
+        TeamServerCommand::Serve { http } => serve_teams(http),
+    }
+}
+
+impl ListedMember {
+    fn line(&self) -> String {
+        let Self { name, role, expires, is_revoked } = self;
+        let until =
+            if *is_revoked { "revoked".to_owned() } else { format!("until {}", &expires[..expires.len().min(10)]) };
+        format!(
+            "{STRONG}{}{STRONG:#}  {}  {DIM}{}{DIM:#}\n",
+            clean_for_terminal(name),
+            clean_for_terminal(role),
+            clean_for_terminal(&until)
+        )
+    }
+}
+
+impl AuditLine {
+    fn line(&self) -> String {
+        let Self { at, member, act, about } = self;
+        clean_for_terminal(&format!("{at}  {member}  {act}  {about}")) + "\n"
+    }
+}
+
+fn print_exchanged(printer: &Printer, exchanged: &Exchanged) -> anyhow::Result<()> {
+    printer.print_value(exchanged, || {
+        let Exchanged { sent, received, refused } = exchanged;
+        let mut text = format!("Sent {}, received {received}.\n", count_with_unit(*sent as u64, "line"));
+        for line in refused {
+            text.push_str(&format!("Not taken by the server: {}\n", clean_for_terminal(line)));
+        }
+        text
+    })
+}
+
+fn of_project(common: CommonArguments) -> anyhow::Result<TeamServer> {
+    Ok(connected(&require_store(resolve_project(common)?)?)?)
+}
+
+fn connected(project: &Path) -> Result<TeamServer, ToolError> {
+    let missing =
+        || ToolError::NotFound("this project has no server of a team; see `jikime-memory team connect`".to_owned());
+    TeamServer::of_project(project)?.ok_or_else(missing)
+}
+
+fn read_token() -> Result<String, ToolError> {
+    if let Some(token) = environment::text(TOKEN).filter(|token| !token.is_empty()) {
+        return Ok(token);
+    }
+    if io::stdin().is_terminal() {
+        exit::print_status("Paste the token and press Enter:");
+    }
+    let mut token = String::new();
+    io::stdin().read_line(&mut token).map_err(|error| ToolError::Unavailable(error.to_string()))?;
+    Ok(token)
+}
+
+/// Most people need no server, so it is not in every program.
+#[cfg(not(feature = "team-server"))]
+fn missing_server() -> ToolError {
+    let text =
+        "this program has no server for teams; install it with `cargo install --path server --features team-server`";
+    ToolError::Invalid(text.to_owned())
+}
+
+#[cfg(not(feature = "team-server"))]
+fn create_project(_: &Printer, _: &str, _: &str) -> anyhow::Result<()> {
+    Err(missing_server().into())
+}
+
+#[cfg(not(feature = "team-server"))]
+fn serve_teams(_: SocketAddr) -> anyhow::Result<()> {
+    Err(missing_server().into())
+}
+
+#[cfg(feature = "team-server")]
+fn create_project(printer: &Printer, name: &str, admin: &str) -> anyhow::Result<()> {
+    let invalid = || ToolError::Invalid(format!("{admin:?} does not begin with a letter"));
+    let admin = schema::model::sharing::author_from_name(admin).ok_or_else(invalid)?;
+    let token = team_server::create_project(&required("JIKIME_TEAM_OWNER_DATABASE")?, name, &admin)?;
+    let created = Invited { name: admin, role: team_server::Role::Admin.name().to_owned(), token };
+    let Invited { name: admin, token, .. } = &created;
+    printer.print_value(&created, || {
+        format!("{admin} is the admin of {name}. This is the token; nobody can show it again:\n{token}\n")
+    })
+}
+
+#[cfg(feature = "team-server")]
+fn serve_teams(address: SocketAddr) -> anyhow::Result<()> {
+    team_server::run(address, &required("JIKIME_TEAM_DATABASE")?)
+}
+
+#[cfg(feature = "team-server")]
+fn required(variable: &str) -> Result<String, ToolError> {
+    let given = environment::text(variable).filter(|text| !text.is_empty());
+    given.ok_or_else(|| ToolError::Invalid(format!("set {variable}")))
+}

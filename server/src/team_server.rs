@@ -1,0 +1,161 @@
+//! `serve --team`: the records of teams on PostgreSQL, over HTTP. A client keeps them in its own store; see [`crate::team_client`].
+//!
+//! A record is a line of a team's file. The server adds what git cannot: it knows who writes, and what they may do. docs/team.md has the
+//! setup, and docs/dev/team-server.md the routes.
+
+mod database;
+mod error;
+mod members;
+mod records;
+
+use std::net::SocketAddr;
+
+use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequestParts, Path, Query, Request, State};
+use axum::http::header;
+use axum::http::request::Parts;
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::{delete, get, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tools::error::ToolError;
+
+use crate::exit;
+use crate::http::connection::{ConnectionState, LimitedListener};
+pub(crate) use database::Role;
+use database::{Database, Member};
+use error::ServerError;
+
+/// Bytes of a request.
+const BODY: usize = 4 * 1024 * 1024;
+
+/// How long the token of a project's first admin is valid, in days.
+const FIRST_TOKEN_DAYS: u32 = 90;
+
+/// Creates a project with its first admin, and returns the admin's token. `owner` is the address of the database for its owner.
+pub(crate) fn create_project(owner: &str, name: &str, admin: &str) -> anyhow::Result<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let created = runtime.block_on(database::create_project(owner, name, admin, FIRST_TOKEN_DAYS));
+    Ok(created.map_err(ToolError::from)?)
+}
+
+/// Serves at an address until a signal ends the program. `database` is the address of the database for [`Database`].
+pub(crate) fn run(address: SocketAddr, database: &str) -> anyhow::Result<()> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(serve(address, database))
+}
+
+async fn serve(address: SocketAddr, database: &str) -> anyhow::Result<()> {
+    let database = Database::open(database).await.map_err(ToolError::from)?;
+    let unavailable = |error| ToolError::Unavailable(format!("cannot listen on {address}: {error}"));
+    let listener = TcpListener::bind(address).await.map_err(unavailable)?;
+    exit::print_status(&format!("serving teams on http://{}", listener.local_addr()?));
+    let router = Router::new()
+        .route("/v1/me", get(me))
+        .route("/v1/missing", post(missing))
+        .route("/v1/push", post(push))
+        .route("/v1/pull", get(pull))
+        .route("/v1/members", get(list_members).post(invite))
+        .route("/v1/members/{name}", delete(revoke))
+        .route("/v1/audit", get(audit))
+        .layer(DefaultBodyLimit::max(BODY))
+        .layer(middleware::from_fn(admit))
+        .with_state(database);
+    let service = router.into_make_service_with_connect_info::<ConnectionState>();
+    axum::serve(LimitedListener::new(listener), service).with_graceful_shutdown(end_signal()).await?;
+    Ok(())
+}
+
+/// Ends with Ctrl-C or the signal of a service manager.
+async fn end_signal() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+/// The token of a request. Requests without one are refused before their bodies are read.
+struct Token(String);
+
+impl<S: Sync> FromRequestParts<S> for Token {
+    type Rejection = ServerError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ServerError> {
+        let given = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token = given.and_then(|value| value.strip_prefix("Bearer ")).ok_or(ServerError::Unauthorized)?;
+        Ok(Self(token.trim().to_owned()))
+    }
+}
+
+/// Keeps the connection of a request with a token open.
+async fn admit(ConnectInfo(visitor): ConnectInfo<ConnectionState>, _: Token, request: Request, next: Next) -> Response {
+    visitor.begin_request();
+    let answer = next.run(request).await;
+    visitor.admit();
+    answer
+}
+
+type Answer<T> = Result<Json<T>, ServerError>;
+
+async fn me(State(database): State<Database>, Token(token): Token) -> Answer<Value> {
+    let work = async |transaction: &tokio_postgres::Transaction<'_>, member: &Member| {
+        let sql = "SELECT name, epoch::text FROM jikime.project WHERE id = jikime.current_project()";
+        let project = transaction.query_one(sql, &[]).await?;
+        let (name, epoch) = (project.get::<_, &str>(0), project.get::<_, &str>(1));
+        Ok(json!({"project": name, "epoch": epoch, "member": member.name, "role": member.role.name()}))
+    };
+    database.as_member(&token, work).await.map(Json)
+}
+
+async fn missing(
+    State(database): State<Database>,
+    Token(token): Token,
+    Json(keys): Json<records::Keys>,
+) -> Answer<Vec<String>> {
+    database.as_member(&token, async |transaction, _| records::missing(transaction, keys).await).await.map(Json)
+}
+
+async fn push(
+    State(database): State<Database>,
+    Token(token): Token,
+    Json(lines): Json<records::Push>,
+) -> Answer<records::Pushed> {
+    database.as_member(&token, async |transaction, by| records::push(transaction, by, lines).await).await.map(Json)
+}
+
+async fn pull(
+    State(database): State<Database>,
+    Token(token): Token,
+    Query(cursor): Query<records::Cursor>,
+) -> Answer<records::Pulled> {
+    database.as_member(&token, async |transaction, _| records::pull(transaction, cursor).await).await.map(Json)
+}
+
+async fn list_members(State(database): State<Database>, Token(token): Token) -> Answer<Vec<members::ListedMember>> {
+    database.as_member(&token, async |transaction, _| members::list(transaction).await).await.map(Json)
+}
+
+async fn invite(
+    State(database): State<Database>,
+    Token(token): Token,
+    Json(invitation): Json<members::Invitation>,
+) -> Answer<members::Invited> {
+    let invite = async |transaction: &tokio_postgres::Transaction<'_>, by: &Member| {
+        members::invite(transaction, by, invitation).await
+    };
+    database.as_member(&token, invite).await.map(Json)
+}
+
+async fn revoke(State(database): State<Database>, Token(token): Token, Path(name): Path<String>) -> Answer<Value> {
+    database.as_member(&token, async |transaction, by| members::revoke(transaction, by, &name).await).await?;
+    Ok(Json(json!({})))
+}
+
+async fn audit(State(database): State<Database>, Token(token): Token) -> Answer<Vec<members::AuditLine>> {
+    database.as_member(&token, async |transaction, by| members::audit(transaction, by).await).await.map(Json)
+}
