@@ -20,7 +20,7 @@ const PROGRAMS: &str = "JIKIME_TEST_POSTGRES";
 /// Where Debian and Ubuntu install them, a folder for each version.
 const INSTALLED: &str = "/usr/lib/postgresql";
 
-const START_DEADLINE: Duration = Duration::from_secs(60);
+const START_DEADLINE: Duration = Duration::from_mins(1);
 
 /// A server with the roles and the empty database that docs/team.md names. Ended on drop.
 #[derive(Debug)]

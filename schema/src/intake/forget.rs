@@ -32,11 +32,13 @@ pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(u
         // Record the hashes first: after a crash in between, the memories do not return.
         forgotten::add_memories(store.layout(), &rows, &store.rows().by_path(path)?)?;
         crash_point::crash_if_armed("forget.hash");
-        let changed = remove_from_file(store, path, &rows)?;
+        let removed = remove_from_file(store, path, &rows);
         crash_point::crash_if_armed("forget.log");
-        for row in rows.extract_if(.., |row| changed.contains(&row.memory.id)) {
+        let stays = |row: &&MemoryRow| removed.as_ref().map_or(true, |changed| changed.contains(&row.memory.id));
+        for row in rows.extract_if(.., |row| stays(row)) {
             forgotten::unforget(store.layout(), path, &row.memory)?;
         }
+        removed?;
         for batch in rows.chunks(BATCH) {
             let mut claims = IdClaims::new(store.layout());
             let sessions: HashSet<&str> = batch.iter().map(|row| row.memory.session_id.as_str()).collect();
@@ -120,6 +122,8 @@ pub fn is_entry_of_row(entry: &LogEntry, row: &MemoryRow) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::files::database::LockTimeout;
     use crate::intake::capture::{Destination, Draft, capture};
@@ -156,34 +160,57 @@ mod tests {
         assert_eq!(store.layout().markdown_files().unwrap(), Vec::<String>::new());
     }
 
-    #[test]
-    fn an_entry_that_was_changed_meanwhile_stays() {
+    /// Saves decisions to `MEMORY.md`.
+    fn store_with(contents: &[&str]) -> (tempfile::TempDir, Store) {
         let project = tempfile::tempdir().unwrap();
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
-        for content in ["We deploy on Fridays.", "Tabs are four wide."] {
+        for content in contents {
             let draft = Draft {
                 session_id: "s".to_owned(),
                 kind: MemoryType::Decision,
-                content: content.to_owned(),
+                content: (*content).to_owned(),
                 at: Moment::from_unix(1_769_563_800, Some(0)).unwrap(),
                 attributes: MemoryAttributes::default(),
                 destination: Destination::LongTerm,
             };
             capture(&mut store, draft, &Sanitizer::default()).unwrap();
         }
+        (project, store)
+    }
+
+    /// The texts of a store whose rows are read again from Markdown.
+    fn texts_after_rebuild(project: &Path, store: Store) -> Vec<String> {
+        let database = store.layout().memory_db();
+        drop(store);
+        fs::remove_file(database).unwrap();
+        let mut store = Store::open(project, LockTimeout::Server).unwrap();
+        store.sync_log("MEMORY.md").unwrap();
+        store.rows().inserted_after(0, 10).unwrap().into_iter().map(|row| row.memory.content).collect()
+    }
+
+    #[test]
+    fn an_entry_that_was_changed_meanwhile_stays() {
+        let (project, mut store) = store_with(&["We deploy on Fridays.", "Tabs are four wide."]);
         let rows = store.rows().inserted_after(0, 10).unwrap();
         let file = store.layout().store_path("MEMORY.md");
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, text.replace("Fridays", "Mondays")).unwrap();
         assert_eq!(forget_rows(&mut store, &rows, &mut |_| {}).unwrap(), 1);
-        // It is not counted as forgotten when all rows are read again.
-        let database = store.layout().memory_db();
-        drop(store);
-        fs::remove_file(database).unwrap();
-        let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
-        store.sync_log("MEMORY.md").unwrap();
-        let left = store.rows().inserted_after(0, 10).unwrap();
-        let left: Vec<&str> = left.iter().map(|row| row.memory.content.as_str()).collect();
-        assert_eq!(left, ["We deploy on Mondays."]);
+        assert_eq!(texts_after_rebuild(project.path(), store), ["We deploy on Mondays."]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_deletion_that_failed_is_not_counted_as_forgotten() {
+        let (project, mut store) = store_with(&["We deploy on Fridays."]);
+        let rows = store.rows().inserted_after(0, 10).unwrap();
+        let file = store.layout().store_path("MEMORY.md");
+        let text = fs::read_to_string(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        fs::create_dir(&file).unwrap();
+        assert!(forget_rows(&mut store, &rows, &mut |_| {}).is_err());
+        fs::remove_dir(&file).unwrap();
+        fs::write(&file, text).unwrap();
+        assert_eq!(texts_after_rebuild(project.path(), store), ["We deploy on Fridays."]);
     }
 }

@@ -107,21 +107,19 @@ impl Page {
 }
 
 fn delete(engine: &mut Engine, id: String, digest: &str) -> Result<(), ToolError> {
+    engine.finish_forgetting()?;
     // An editor may have changed the file just now.
     engine.refresh()?;
-    let changed = || ToolError::Invalid("it was changed meanwhile".to_owned());
-    // Another program may have deleted or changed it.
-    match engine.peek(&id)? {
-        // Its file may be away for a moment, as while git switches branches.
-        None => {
-            let text = "it was not there any more; if it comes back, delete it again";
-            return Err(ToolError::NotFound(text.to_owned()));
-        }
-        Some(row) if digest_of(&row) != digest => return Err(changed()),
-        Some(_) => {}
+    // Its file may be away for a moment, as while git switches branches.
+    if engine.peek(&id)?.is_none() {
+        let text = "it was not there any more; if it comes back, delete it again";
+        return Err(ToolError::NotFound(text.to_owned()));
     }
-    engine.finish_forgetting()?;
     let selected = engine.select(&Selection { ids: vec![id], ..Selection::default() })?;
+    let changed = || ToolError::Invalid("it was changed meanwhile".to_owned());
+    if selected.rows.first().is_none_or(|row| digest_of(row) != digest) {
+        return Err(changed());
+    }
     let forgot = engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove, &mut |_| {})?;
     if forgot.memories == 0 { Err(changed()) } else { Ok(()) }
 }

@@ -17,18 +17,20 @@ if (find("#entry") && location.hash.length > 1) {
 }
 
 let hideToast;
-// The last deletion, as long as it can be undone. Other messages keep its button.
-let undoable = { until: 0 };
+// Deletions that can still be undone, the last one at the end. Other messages keep its button.
+let undoable = [];
 function say(text, { wrong = false, undo = null, seconds = 30 } = {}) {
   clearTimeout(hideToast);
   toast.textContent = text;
   toast.classList.toggle("wrong", wrong);
-  if (undo) undoable = { id: undo, until: performance.now() + 1000 * seconds };
-  const left = undoable.until - performance.now();
-  if (left > 0) {
+  if (undo) undoable.push({ id: undo, until: performance.now() + 1000 * seconds });
+  undoable = undoable.filter(({ until }) => until > performance.now());
+  const last = undoable.at(-1);
+  const left = last ? last.until - performance.now() : 0;
+  if (last) {
     const button = document.createElement("button");
     button.textContent = toast.dataset.undo;
-    button.addEventListener("click", () => act({ action: "undo", id: undoable.id }));
+    button.addEventListener("click", () => act({ action: "undo", id: last.id }));
     toast.append(button);
   }
   hideToast = setTimeout(() => toast.replaceChildren(), Math.max(left, wrong ? 12000 : 4000));
@@ -48,7 +50,7 @@ async function act(fields) {
       body: new URLSearchParams(fields),
     });
     const text = await answer.text();
-    if (fields.action === "undo") undoable.until = 0;
+    if (fields.action === "undo") undoable = undoable.filter(({ id }) => id !== fields.id);
     if (!answer.ok) {
       say(text, { wrong: true });
       return false;
@@ -111,15 +113,16 @@ async function refresh() {
 }
 
 function replaceLive(text) {
-  const open = all("details", live).filter((part) => part.open).map((part) => part.textContent.slice(0, 80));
+  const name = (part) => find("summary", part).textContent + (find("input[name=id]", part)?.value ?? "");
+  const open = all("details", live).filter((part) => part.open).map(name);
   const active = document.activeElement;
   const focused = live.contains(active) ? identity(active) : null;
-  const selection = focused && active.matches("textarea, input[type=text]") ? [active.selectionStart, active.selectionEnd] : null;
+  const selection = focused && active.matches("textarea, input[type=text]") ? [active.selectionStart, active.selectionEnd, active.selectionDirection] : null;
   const loaded = new Map(all("[data-loaded]", live).map((part) => [part.dataset.load, part.innerHTML]));
   const first = find(".candidate", live)?.textContent;
   live.innerHTML = text;
   if (find(".candidate", live)?.textContent !== first) firstSince = performance.now();
-  all("details", live).forEach((part) => (part.open ||= open.includes(part.textContent.slice(0, 80))));
+  all("details", live).forEach((part) => (part.open ||= open.includes(name(part))));
   const again = focused && all(FOCUSABLE, live).find((part) => identity(part) === focused);
   again?.focus({ preventScroll: true });
   if (selection) again?.setSelectionRange(...selection);
@@ -164,7 +167,7 @@ document.addEventListener("change", (event) => {
 });
 
 document.addEventListener("click", async (event) => {
-  if (event.target.closest("[data-sure]") && !confirm(toast.dataset.sure)) event.preventDefault();
+  if (event.target.closest("button[data-sure]") && !confirm(toast.dataset.sure)) event.preventDefault();
   const button = event.target.closest("[data-copy]");
   if (!button) return;
   await navigator.clipboard.writeText(find(button.dataset.copy).textContent);
