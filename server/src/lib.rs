@@ -21,6 +21,7 @@ mod stdio;
 mod team_client;
 #[cfg(feature = "team-server")]
 mod team_server;
+mod team_wire;
 mod watcher;
 mod worker;
 

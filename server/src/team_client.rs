@@ -1,9 +1,12 @@
 //! A client of the team's server: exchanges the lines of the team's files with it. Everything is read from the local store, also without
 //! the server.
 //!
-//! Nothing is queued. What has to be sent is what the server lacks of the user's own file, so an interrupted exchange just begins again,
-//! and a server that was restored from an older backup gets everything back from its members.
+//! Nothing is queued. Each exchange asks which of the user's lines the server lacks, so it can be interrupted, and a server that was
+//! restored from a backup gets the lines of its members back.
 
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +15,7 @@ use reqwest::Method;
 use reqwest::blocking::Client;
 use schema::files::regular_file;
 use schema::files::store_file::options_for_private;
-use schema::model::memory::content_hash;
+use schema::model::sharing::is_author;
 use schema::privacy::output_text::clean_line;
 use schema::settings::user_file;
 use serde::de::DeserializeOwned;
@@ -25,6 +28,7 @@ use tools::error::ToolError;
 
 use crate::network::build_client;
 use crate::setup::settings_file::edit_file;
+use crate::team_wire::{Cursor, Keys, Membership, Pulled, PulledRecord, Push, Pushed, RefusedLine};
 
 /// The file beside the user's settings with the address and the token of each project.
 const FILE: &str = "team.json";
@@ -33,9 +37,13 @@ const FILE_LIMIT: u64 = 1024 * 1024;
 /// How long a request may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How many keys and lines a request has.
+/// How many keys a request has, how many lines, and about how many bytes of lines.
 const KEYS: usize = 5_000;
 const LINES: usize = 200;
+const BYTES: usize = 1024 * 1024;
+
+/// The most bytes of an answer that are read.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
 /// When a server of MCP exchanges: some time after its start, which must be quick, and then regularly.
 const SOON: Duration = Duration::from_secs(5);
@@ -43,7 +51,7 @@ const EVERY: Duration = Duration::from_mins(10);
 
 /// The server of a project, and who the user is there.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct TeamServer {
+pub(crate) struct TeamConnection {
     /// Without a slash at the end.
     url: String,
     token: String,
@@ -51,16 +59,7 @@ pub(crate) struct TeamServer {
     client: Option<Client>,
 }
 
-/// What the server says about the token.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Membership {
-    pub(crate) project: String,
-    pub(crate) member: String,
-    pub(crate) role: String,
-    epoch: String,
-}
-
-/// What an exchange did.
+/// The result of an exchange.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Exchanged {
     pub(crate) sent: usize,
@@ -69,42 +68,16 @@ pub(crate) struct Exchanged {
     pub(crate) refused: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct Pulled {
-    restarted: bool,
-    records: Vec<PulledRecord>,
-    more: bool,
-}
-
-#[derive(Deserialize)]
-struct PulledRecord {
-    seq: i64,
-    key: String,
-    author: String,
-    line: String,
-}
-
-#[derive(Deserialize)]
-struct Pushed {
-    added: usize,
-    refused: Vec<RefusedLine>,
-}
-
-#[derive(Deserialize)]
-struct RefusedLine {
-    line: usize,
-    why: String,
-}
-
 /// Up to where the records of a server were read.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Position {
     epoch: String,
-    after: i64,
-    key: String,
+    cursor: Cursor,
+    /// How many records the files had then. If they have fewer, another program removed some, such as git with another branch.
+    lines: usize,
 }
 
-impl TeamServer {
+impl TeamConnection {
     /// Checks an address. Without encryption, only this machine is accepted.
     pub(crate) fn new(url: &str, token: &str) -> Result<Self, ToolError> {
         let invalid = |text: &str| Err(ToolError::Invalid(text.to_owned()));
@@ -131,7 +104,7 @@ impl TeamServer {
             read => read.map_err(|error| ToolError::Unavailable(format!("cannot read {FILE}: {error}")))?,
         };
         let servers: Map<String, Value> = parse_servers(&text)?;
-        let Some(found) = servers.get(&key_of(project)) else { return Ok(None) };
+        let Some(found) = servers.get(&project_key(project)) else { return Ok(None) };
         let Self { url, token, .. } =
             Self::deserialize(found).map_err(|error| ToolError::Invalid(format!("{FILE}: {error}")))?;
         Self::new(&url, &token).map(Some)
@@ -146,16 +119,23 @@ impl TeamServer {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(unwritable)?;
         }
-        options_for_private().append(true).create(true).open(&path).map_err(unwritable)?;
+        let file = options_for_private().append(true).create(true).open(&path).map_err(unwritable)?;
+        make_private(&file).map_err(unwritable)?;
         edit_file(&path, None, |text| {
             let mut servers = parse_servers(text)?;
-            servers.insert(key_of(project), json!(self));
+            servers.insert(project_key(project), json!(self));
             Ok(format!("{:#}\n", Value::Object(servers)))
         })
     }
 
+    /// Asks the server who the user is there.
     pub(crate) fn membership(&self) -> Result<Membership, ToolError> {
-        self.call(Method::GET, "me", None)
+        let Membership { project, member, role, epoch } = self.call(Method::GET, "me", None)?;
+        if !is_author(&member) {
+            return Err(ToolError::Unavailable(format!("{} sent an invalid name of a member", self.url)));
+        }
+        let [project, role] = [project, role].map(|text| clean_line(&text));
+        Ok(Membership { project, member, role, epoch })
     }
 
     /// Sends a request to `/v1/PATH`, and reads the JSON of the answer.
@@ -176,9 +156,11 @@ impl TeamServer {
         }
         let answer = request.send().map_err(unreachable)?;
         let status = answer.status();
-        let text = answer.text().map_err(unreachable)?;
+        let mut text = String::new();
+        let read = answer.take(MOST_BYTES).read_to_string(&mut text);
+        read.map_err(|error| ToolError::Unavailable(format!("{} broke off: {error}", self.url)))?;
         if status.is_success() {
-            let strange = |error| ToolError::Unavailable(format!("{} answered something strange: {error}", self.url));
+            let strange = |error| ToolError::Unavailable(format!("{} sent an invalid answer: {error}", self.url));
             return serde_json::from_str(&text).map_err(strange);
         }
         let why = serde_json::from_str::<Value>(&text).ok().and_then(|json| Some(json["error"].as_str()?.to_owned()));
@@ -191,7 +173,7 @@ impl TeamServer {
         let membership = self.membership()?;
         let author = engine.author()?;
         if author != membership.member {
-            let member = clean_line(&membership.member);
+            let member = membership.member;
             let text = format!(
                 "the server knows you as {member}, and this project as {author}; run `jikime-memory team init --author {member}`"
             );
@@ -205,21 +187,18 @@ impl TeamServer {
     }
 
     fn send(&self, engine: &mut Engine, exchanged: &mut Exchanged) -> Result<(), ToolError> {
-        let own = engine.own_team_lines()?;
-        let keyed: Vec<(String, &str)> = own
-            .iter()
-            .map(|TeamLine { author, line }| (content_hash(&format!("{author}\n{line}")), line.as_str()))
-            .collect();
-        for some in keyed.chunks(KEYS) {
-            let keys: Vec<&str> = some.iter().map(|(key, _)| key.as_str()).collect();
-            let missing: Vec<String> = self.call(Method::POST, "missing", Some(&json!({"keys": keys})))?;
-            let lines: Vec<&str> =
-                some.iter().filter(|(key, _)| missing.contains(key)).map(|(_, line)| *line).collect();
-            for lines in lines.chunks(LINES) {
-                let Pushed { added, refused } = self.call(Method::POST, "push", Some(&json!({"lines": lines})))?;
+        for own in engine.own_team_lines()?.chunks(KEYS) {
+            let keys: Vec<String> = own.iter().map(TeamLine::key).collect();
+            let missing: HashSet<String> =
+                self.call(Method::POST, "missing", Some(&json!(Keys { keys: keys.clone() })))?;
+            let lacking = own.iter().zip(&keys).filter(|(_, key)| missing.contains(*key));
+            let lines: Vec<String> = lacking.map(|(own, _)| own.line.clone()).collect();
+            for lines in pieces(&lines) {
+                let push = Push { lines: lines.to_vec() };
+                let Pushed { added, refused } = self.call(Method::POST, "push", Some(&json!(push)))?;
                 exchanged.sent += added;
                 exchanged.refused.extend(refused.iter().map(|RefusedLine { line, why }| {
-                    let text: String = lines.get(*line).unwrap_or(&"").chars().take(80).collect();
+                    let text: String = lines.get(*line).map_or("", String::as_str).chars().take(80).collect();
                     format!("{}: {}", clean_line(why), clean_line(&text))
                 }));
             }
@@ -229,28 +208,32 @@ impl TeamServer {
 
     fn receive(&self, engine: &mut Engine, epoch: &str) -> Result<usize, ToolError> {
         let known = engine.team_position()?.and_then(|text| serde_json::from_str::<Position>(&text).ok());
-        let mut position = known
-            .filter(|position| position.epoch == epoch)
-            .unwrap_or_else(|| Position { epoch: epoch.to_owned(), ..Position::default() });
-        let mut received = 0;
+        let present = engine.count_team_lines()?;
+        let is_current = |position: &Position| position.epoch == epoch && position.lines <= present;
+        let mut position = known.filter(is_current).unwrap_or_default();
+        epoch.clone_into(&mut position.epoch);
+        let (mut received, mut has_restarted) = (0, false);
         loop {
-            let path = format!("pull?after={}&key={}", position.after, position.key);
+            let Cursor { after, chain } = &position.cursor;
+            let path = format!("pull?after={after}&chain={chain}");
             let Pulled { restarted, records, more } = self.call(Method::GET, &path, None)?;
-            // A server that cannot continue begins once at the first record.
-            if restarted && position.after == 0 {
+            let goes_on = records.last().map_or(!more, |last| restarted || last.seq > *after);
+            if !goes_on || restarted && has_restarted {
                 return Err(ToolError::Unavailable(format!("{} does not continue", self.url)));
             }
-            let Some(last) = records.last() else { break };
-            (position.after, position.key) = (last.seq, last.key.clone());
+            has_restarted |= restarted;
+            if let Some(last) = records.last() {
+                position.cursor = Cursor { after: last.seq, chain: last.chain.clone() };
+            }
             let lines: Vec<TeamLine> =
                 records.into_iter().map(|PulledRecord { author, line, .. }| TeamLine { author, line }).collect();
             received += engine.add_team_lines(&lines)?;
+            position.lines = engine.count_team_lines()?;
             engine.set_team_position(&json!(position).to_string())?;
             if !more {
-                break;
+                return Ok(received);
             }
         }
-        Ok(received)
     }
 }
 
@@ -260,20 +243,48 @@ pub(crate) async fn exchange_regularly(project: PathBuf) {
     loop {
         let project = project.clone();
         let exchange = move || {
-            let Some(server) = TeamServer::of_project(&project)? else { return Ok(()) };
-            server.exchange(&mut Engine::open(&project, None, None)?).map(drop)
+            let Some(server) = TeamConnection::of_project(&project)? else { return Ok(Exchanged::default()) };
+            server.exchange(&mut Engine::open(&project, None, None)?)
         };
-        if let Ok(Err(error)) = spawn_blocking(exchange).await {
-            tracing::warn!("team: {error}");
+        match spawn_blocking(exchange).await {
+            Ok(Ok(exchanged)) => exchanged.refused.iter().for_each(|line| tracing::warn!("team: not taken: {line}")),
+            Ok(Err(error)) => tracing::warn!("team: {error}"),
+            Err(failed) => tracing::error!("team: {failed}"),
         }
         sleep(EVERY).await;
     }
 }
 
-impl std::fmt::Debug for TeamServer {
+impl std::fmt::Debug for TeamConnection {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("TeamServer").field("url", &self.url).finish_non_exhaustive()
+        formatter.debug_struct("TeamConnection").field("url", &self.url).finish_non_exhaustive()
     }
+}
+
+/// Splits lines into the pieces of requests.
+fn pieces(lines: &[String]) -> Vec<&[String]> {
+    let (mut pieces, mut first, mut bytes) = (Vec::new(), 0, 0);
+    for (at, line) in lines.iter().enumerate() {
+        if at > first && (at - first == LINES || bytes + line.len() > BYTES) {
+            pieces.push(&lines[first..at]);
+            (first, bytes) = (at, 0);
+        }
+        bytes += line.len();
+    }
+    pieces.extend((first < lines.len()).then(|| &lines[first..]));
+    pieces
+}
+
+/// Lets only the user read a file, also if it was made by hand.
+#[cfg(unix)]
+fn make_private(file: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))
+}
+
+#[cfg(not(unix))]
+fn make_private(_: &File) -> std::io::Result<()> {
+    Ok(())
 }
 
 fn parse_servers(text: &str) -> Result<Map<String, Value>, ToolError> {
@@ -284,7 +295,7 @@ fn parse_servers(text: &str) -> Result<Map<String, Value>, ToolError> {
 }
 
 /// The name of a project in the file.
-fn key_of(project: &Path) -> String {
+fn project_key(project: &Path) -> String {
     project.canonicalize().unwrap_or_else(|_| project.to_owned()).to_string_lossy().into_owned()
 }
 
@@ -300,6 +311,15 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn pieces_have_all_lines_in_order_and_fit_a_request() {
+        let lines: Vec<String> = (0..500).map(|number| "x".repeat(number * 40)).collect();
+        let pieces = pieces(&lines);
+        assert_eq!(pieces.concat(), lines);
+        assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() <= LINES && piece.concat().len() <= BYTES));
+        assert!(super::pieces(&[]).is_empty());
+    }
+
     #[rstest]
     #[case::encrypted("https://memory.example.com/", true)]
     #[case::this_machine("http://127.0.0.1:7700", true)]
@@ -308,6 +328,6 @@ mod tests {
     #[case::with_a_password("https://a:b@memory.example.com", false)]
     #[case::no_address("memory", false)]
     fn tokens_are_sent_only_encrypted(#[case] url: &str, #[case] is_accepted: bool) {
-        assert_eq!(TeamServer::new(url, "jkm_0").is_ok(), is_accepted);
+        assert_eq!(TeamConnection::new(url, "jkm_0").is_ok(), is_accepted);
     }
 }

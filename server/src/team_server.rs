@@ -1,7 +1,7 @@
-//! `serve --team`: the records of teams on PostgreSQL, over HTTP. A client keeps them in its own store; see [`crate::team_client`].
+//! `team serve`: the records of teams on PostgreSQL, over HTTP. A client keeps them in its own store; see [`crate::team_client`].
 //!
-//! A record is a line of a team's file. The server adds what git cannot: it knows who writes, and what they may do. docs/team.md has the
-//! setup, and docs/dev/team-server.md the routes.
+//! A record is a line of a team's file. The server adds what git cannot: it knows who writes, and what they may do. docs/team-server.md
+//! has the setup, and docs/dev/team-server.md the routes.
 
 mod database;
 mod error;
@@ -9,44 +9,53 @@ mod members;
 mod records;
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
+use axum::body::{Body, to_bytes};
 use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequestParts, Path, Query, Request, State};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use tools::error::ToolError;
 
 use crate::exit;
 use crate::http::connection::{ConnectionState, LimitedListener};
+use crate::team_wire::{AuditLine, Cursor, Invitation, Invited, Keys, ListedMember, Membership, Pulled, Push, Pushed};
 pub(crate) use database::Role;
-use database::{Database, Member};
+use database::{RecordDatabase, TeamMember};
 use error::ServerError;
 
 /// Bytes of a request.
 const BODY: usize = 4 * 1024 * 1024;
+const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// How long the token of a project's first admin is valid, in days.
+/// Threads. Lines are checked for secrets, which takes processor time.
+const THREADS: usize = 4;
+
+/// How long the token of an admin that the owner adds is valid, in days.
 const FIRST_TOKEN_DAYS: u32 = 90;
 
-/// Creates a project with its first admin, and returns the admin's token. `owner` is the address of the database for its owner.
+/// Creates a project if it is missing, adds an admin, and returns the admin's token. `owner` is the address of the database for its owner.
 pub(crate) fn create_project(owner: &str, name: &str, admin: &str) -> anyhow::Result<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let created = runtime.block_on(database::create_project(owner, name, admin, FIRST_TOKEN_DAYS));
     Ok(created.map_err(ToolError::from)?)
 }
 
-/// Serves at an address until a signal ends the program. `database` is the address of the database for [`Database`].
+/// Serves at an address until a signal ends the program. `database` is the address of the database for [`RecordDatabase`].
 pub(crate) fn run(address: SocketAddr, database: &str) -> anyhow::Result<()> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(serve(address, database))
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
+    runtime.block_on(serve(address, database))
 }
 
 async fn serve(address: SocketAddr, database: &str) -> anyhow::Result<()> {
-    let database = Database::open(database).await.map_err(ToolError::from)?;
+    let database = RecordDatabase::open(database).await.map_err(ToolError::from)?;
     let unavailable = |error| ToolError::Unavailable(format!("cannot listen on {address}: {error}"));
     let listener = TcpListener::bind(address).await.map_err(unavailable)?;
     exit::print_status(&format!("serving teams on http://{}", listener.local_addr()?));
@@ -59,7 +68,7 @@ async fn serve(address: SocketAddr, database: &str) -> anyhow::Result<()> {
         .route("/v1/members/{name}", delete(revoke))
         .route("/v1/audit", get(audit))
         .layer(DefaultBodyLimit::max(BODY))
-        .layer(middleware::from_fn(admit))
+        .layer(middleware::from_fn_with_state(database.clone(), admit))
         .with_state(database);
     let service = router.into_make_service_with_connect_info::<ConnectionState>();
     axum::serve(LimitedListener::new(listener), service).with_graceful_shutdown(end_signal()).await?;
@@ -80,9 +89,9 @@ async fn end_signal() {
 }
 
 /// The token of a request. Requests without one are refused before their bodies are read.
-struct Token(String);
+struct RequestToken(String);
 
-impl<S: Sync> FromRequestParts<S> for Token {
+impl<S: Sync> FromRequestParts<S> for RequestToken {
     type Rejection = ServerError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ServerError> {
@@ -92,70 +101,93 @@ impl<S: Sync> FromRequestParts<S> for Token {
     }
 }
 
-/// Keeps the connection of a request with a token open.
-async fn admit(ConnectInfo(visitor): ConnectInfo<ConnectionState>, _: Token, request: Request, next: Next) -> Response {
+/// Reads the body of a request with a token that somebody has, and then keeps its connection open while it is answered.
+async fn admit(
+    State(database): State<RecordDatabase>,
+    ConnectInfo(visitor): ConnectInfo<ConnectionState>,
+    RequestToken(token): RequestToken,
+    request: Request,
+    next: Next,
+) -> Response {
+    if let Err(error) = database.check_token(&token).await {
+        return error.into_response();
+    }
     visitor.begin_request();
-    let answer = next.run(request).await;
+    let (parts, body) = request.into_parts();
+    let Ok(Ok(bytes)) = timeout(BODY_TIME, to_bytes(body, BODY)).await else {
+        let text = format!("the body is longer than {BODY} bytes, or took more than {} s", BODY_TIME.as_secs());
+        return ServerError::Invalid(text).into_response();
+    };
     visitor.admit();
-    answer
+    next.run(Request::from_parts(parts, Body::from(bytes))).await
 }
 
-type Answer<T> = Result<Json<T>, ServerError>;
+type JsonAnswer<T> = Result<Json<T>, ServerError>;
 
-async fn me(State(database): State<Database>, Token(token): Token) -> Answer<Value> {
-    let work = async |transaction: &tokio_postgres::Transaction<'_>, member: &Member| {
+async fn me(State(database): State<RecordDatabase>, RequestToken(token): RequestToken) -> JsonAnswer<Membership> {
+    let work = async |transaction: &tokio_postgres::Transaction<'_>, member: &TeamMember| {
         let sql = "SELECT name, epoch::text FROM jikime.project WHERE id = jikime.current_project()";
         let project = transaction.query_one(sql, &[]).await?;
-        let (name, epoch) = (project.get::<_, &str>(0), project.get::<_, &str>(1));
-        Ok(json!({"project": name, "epoch": epoch, "member": member.name, "role": member.role.name()}))
+        let role = member.role.name().to_owned();
+        Ok(Membership { project: project.get(0), member: member.name.clone(), role, epoch: project.get(1) })
     };
     database.as_member(&token, work).await.map(Json)
 }
 
 async fn missing(
-    State(database): State<Database>,
-    Token(token): Token,
-    Json(keys): Json<records::Keys>,
-) -> Answer<Vec<String>> {
+    State(database): State<RecordDatabase>,
+    RequestToken(token): RequestToken,
+    Json(keys): Json<Keys>,
+) -> JsonAnswer<Vec<String>> {
     database.as_member(&token, async |transaction, _| records::missing(transaction, keys).await).await.map(Json)
 }
 
 async fn push(
-    State(database): State<Database>,
-    Token(token): Token,
-    Json(lines): Json<records::Push>,
-) -> Answer<records::Pushed> {
+    State(database): State<RecordDatabase>,
+    RequestToken(token): RequestToken,
+    Json(lines): Json<Push>,
+) -> JsonAnswer<Pushed> {
     database.as_member(&token, async |transaction, by| records::push(transaction, by, lines).await).await.map(Json)
 }
 
 async fn pull(
-    State(database): State<Database>,
-    Token(token): Token,
-    Query(cursor): Query<records::Cursor>,
-) -> Answer<records::Pulled> {
+    State(database): State<RecordDatabase>,
+    RequestToken(token): RequestToken,
+    Query(cursor): Query<Cursor>,
+) -> JsonAnswer<Pulled> {
     database.as_member(&token, async |transaction, _| records::pull(transaction, cursor).await).await.map(Json)
 }
 
-async fn list_members(State(database): State<Database>, Token(token): Token) -> Answer<Vec<members::ListedMember>> {
+async fn list_members(
+    State(database): State<RecordDatabase>,
+    RequestToken(token): RequestToken,
+) -> JsonAnswer<Vec<ListedMember>> {
     database.as_member(&token, async |transaction, _| members::list(transaction).await).await.map(Json)
 }
 
 async fn invite(
-    State(database): State<Database>,
-    Token(token): Token,
-    Json(invitation): Json<members::Invitation>,
-) -> Answer<members::Invited> {
-    let invite = async |transaction: &tokio_postgres::Transaction<'_>, by: &Member| {
+    State(database): State<RecordDatabase>,
+    RequestToken(token): RequestToken,
+    Json(invitation): Json<Invitation>,
+) -> JsonAnswer<Invited> {
+    let invite = async |transaction: &tokio_postgres::Transaction<'_>, by: &TeamMember| {
         members::invite(transaction, by, invitation).await
     };
     database.as_member(&token, invite).await.map(Json)
 }
 
-async fn revoke(State(database): State<Database>, Token(token): Token, Path(name): Path<String>) -> Answer<Value> {
+async fn revoke(
+    State(database): State<RecordDatabase>,
+    RequestToken(token): RequestToken,
+    Path(name): Path<String>,
+) -> JsonAnswer<Value> {
     database.as_member(&token, async |transaction, by| members::revoke(transaction, by, &name).await).await?;
     Ok(Json(json!({})))
 }
 
-async fn audit(State(database): State<Database>, Token(token): Token) -> Answer<Vec<members::AuditLine>> {
+async fn audit(
+    State(database): State<RecordDatabase>,
+    RequestToken(token): RequestToken,
+) -> JsonAnswer<Vec<AuditLine>> {
     database.as_member(&token, async |transaction, by| members::audit(transaction, by).await).await.map(Json)
 }

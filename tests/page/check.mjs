@@ -261,7 +261,7 @@ await step("delete and undo", async () => {
   await told(tab, "Deleted.");
   await go(tab, "search?q=withDeadline");
   assert.ok(!(await texts(tab)).some((text) => text.includes("withDeadline(seconds")));
-  await tab.click("#toast >> text=Undo");
+  await tab.click("#toast >> text=Undo deletion");
   await told(tab, "back");
   await tab.waitForFunction(() => document.querySelector("#live").textContent.includes("withDeadline(seconds"));
   assert.ok(memoryWith("withDeadline(seconds"));

@@ -22,7 +22,7 @@ const INSTALLED: &str = "/usr/lib/postgresql";
 
 const START_DEADLINE: Duration = Duration::from_mins(1);
 
-/// A server with the roles and the empty database that docs/team.md names. Ended on drop.
+/// A server with the roles and the empty database that docs/team-server.md names. Ended on drop.
 #[derive(Debug)]
 pub struct Postgres {
     programs: PathBuf,
@@ -103,9 +103,11 @@ fn programs() -> Option<PathBuf> {
     if let Some(given) = environment::variable(PROGRAMS).filter(|given| !given.is_empty()) {
         return Some(given.into());
     }
-    let mut versions: Vec<PathBuf> = fs::read_dir(INSTALLED).ok()?.filter_map(|item| Some(item.ok()?.path())).collect();
-    versions.sort();
-    versions.into_iter().map(|version| version.join("bin")).rfind(|programs| has_server(programs))
+    let versions = fs::read_dir(INSTALLED).ok()?.filter_map(|item| item.ok()?.file_name().into_string().ok());
+    let mut versions: Vec<u32> = versions.filter_map(|name| name.parse().ok()).collect();
+    versions.sort_unstable();
+    let mut programs = versions.into_iter().map(|version| Path::new(INSTALLED).join(version.to_string()).join("bin"));
+    programs.rfind(|programs| has_server(programs))
 }
 
 fn has_server(programs: &Path) -> bool {

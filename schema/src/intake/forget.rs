@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::files::crash_point;
 use crate::log::log_file;
-use crate::log::{LogEntry, LogKind, parse, remove_entries};
+use crate::log::{LogEntry, LogKind, ParsedLog, parse, remove_entries};
 use crate::model::memory::MemoryId;
 use crate::model::state_note::StateNote;
 use crate::store::forgotten;
@@ -21,11 +21,15 @@ const BATCH: usize = 200;
 /// that becomes empty is deleted as well.
 pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(usize)) -> Result<usize, StoreError> {
     store.require_writable()?;
-    remove_notes_about(store, rows)?;
     let mut by_path: BTreeMap<&str, Vec<&MemoryRow>> = BTreeMap::new();
     for row in rows {
         by_path.entry(&row.path).or_default().push(row);
     }
+    for (path, rows) in &mut by_path {
+        let changed = changed_entries(store, path, rows)?;
+        rows.retain(|row| !changed.contains(&row.memory.id));
+    }
+    remove_notes_about(store, &by_path.values().flatten().map(|row| &row.memory.id).collect())?;
     let mut gone = 0;
     for (path, mut rows) in by_path {
         let _lock = store.lock()?;
@@ -58,10 +62,9 @@ pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(u
 }
 
 /// Removes the notes about memories from all logs: a reason for closing a task may repeat its text.
-fn remove_notes_about(store: &mut Store, rows: &[MemoryRow]) -> Result<(), StoreError> {
-    let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
+fn remove_notes_about(store: &mut Store, ids: &HashSet<&MemoryId>) -> Result<(), StoreError> {
     let mut paths = BTreeSet::new();
-    for id in &ids {
+    for id in ids {
         paths.extend(store.rows().paths_of_notes(id)?);
     }
     for path in paths {
@@ -82,24 +85,47 @@ fn remove_notes_about(store: &mut Store, rows: &[MemoryRow]) -> Result<(), Store
     Ok(())
 }
 
+/// Entries of a file that belong to rows.
+#[derive(Debug, Default)]
+struct EntriesOfRows {
+    /// Places in the parsed file.
+    unchanged: HashSet<usize>,
+    /// Ids of rows whose entries have another text now.
+    changed: HashSet<MemoryId>,
+}
+
+impl EntriesOfRows {
+    fn find(parsed: &ParsedLog, path: &str, rows: &[&MemoryRow]) -> Self {
+        let by_id: HashMap<&MemoryId, &MemoryRow> = rows.iter().map(|row| (&row.memory.id, *row)).collect();
+        let mut found = Self::default();
+        for (at, LogEntry { memory, .. }) in parsed.entries.iter().enumerate() {
+            match by_id.get(&memory.id).or_else(|| by_id.get(&memory.id.for_copy(path))) {
+                Some(row) if row.memory.content != memory.content => found.changed.insert(row.memory.id.clone()),
+                Some(_) => found.unchanged.insert(at),
+                None => false,
+            };
+        }
+        found
+    }
+}
+
+/// Returns the ids of rows whose entries were changed by hand.
+fn changed_entries(store: &Store, path: &str, rows: &[&MemoryRow]) -> Result<HashSet<MemoryId>, StoreError> {
+    let Some(kind) = LogKind::from_path(path) else { return Ok(HashSet::new()) };
+    let bytes = log_file::read(&store.layout().store_path(path))?;
+    Ok(EntriesOfRows::find(&parse(&String::from_utf8_lossy(&bytes), kind), path, rows).changed)
+}
+
 /// Removes the entries of rows, and returns the ids of rows whose entries stay because their text was changed.
 fn remove_from_file(store: &Store, path: &str, rows: &[&MemoryRow]) -> Result<HashSet<MemoryId>, StoreError> {
     let mut changed = HashSet::new();
     let Some(kind) = LogKind::from_path(path) else { return Ok(changed) };
-    let by_id: HashMap<&MemoryId, &MemoryRow> = rows.iter().map(|row| (&row.memory.id, *row)).collect();
     let file = store.layout().store_path(path);
     store.rewrite_log(path, |bytes| {
         let parsed = parse(&String::from_utf8_lossy(bytes), kind);
-        let mut gone = HashSet::new();
-        changed.clear();
-        for (at, LogEntry { memory, .. }) in parsed.entries.iter().enumerate() {
-            match by_id.get(&memory.id).or_else(|| by_id.get(&memory.id.for_copy(path))) {
-                Some(row) if row.memory.content != memory.content => changed.insert(row.memory.id.clone()),
-                Some(_) => gone.insert(at),
-                None => false,
-            };
-        }
-        (!gone.is_empty()).then(|| remove_entries(bytes, &parsed, &gone))
+        let found = EntriesOfRows::find(&parsed, path, rows);
+        changed = found.changed;
+        (!found.unchanged.is_empty()).then(|| remove_entries(bytes, &parsed, &found.unchanged))
     })?;
     if matches!(kind, LogKind::Daily(day) if is_title_only(&log_file::read(&file)?, &day.to_string())) {
         // It may be gone already.

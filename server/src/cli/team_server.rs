@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::Subcommand;
 use reqwest::Method;
 use schema::files::environment;
-use serde::{Deserialize, Serialize};
+use schema::model::sharing::author_from_name;
 use serde_json::{Value, json};
 use tools::error::ToolError;
 
@@ -15,9 +15,10 @@ use super::opening::{CommonArguments, require_store, resolve_project, resolve_pr
 use super::output::{DIM, Printer, STRONG};
 use super::terminal_text::{clean_for_terminal, count_with_unit};
 use crate::exit;
-use crate::team_client::{Exchanged, Membership, TeamServer};
+use crate::team_client::{Exchanged, TeamConnection};
 #[cfg(feature = "team-server")]
 use crate::team_server;
+use crate::team_wire::{AuditLine, Invitation, Invited, ListedMember, Membership};
 
 /// The token of `connect`.
 const TOKEN: &str = "JIKIME_TEAM_TOKEN";
@@ -51,13 +52,13 @@ pub(super) enum TeamServerCommand {
     Revoke { name: String },
     /// Show who shared, approved, retired, forgot and invited
     Audit,
-    /// Create a project on a server, with its first admin; prints the admin's token once
+    /// Create a project on a server, or add an admin to one; prints the admin's token once
     #[command(after_help = "JIKIME_TEAM_OWNER_DATABASE has the address of the database for the owner of its tables.")]
     Create {
         /// The name of the project on the server
         #[arg(value_name = "PROJECT")]
         name: String,
-        /// The name of the first admin
+        /// The name of the admin
         #[arg(long)]
         admin: String,
     },
@@ -70,39 +71,16 @@ pub(super) enum TeamServerCommand {
     },
 }
 
-#[derive(Serialize, Deserialize)]
-struct Invited {
-    name: String,
-    role: String,
-    token: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct ListedMember {
-    name: String,
-    role: String,
-    expires: String,
-    is_revoked: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-struct AuditLine {
-    at: String,
-    member: String,
-    act: String,
-    about: String,
-}
-
 pub(super) fn run(common: CommonArguments, printer: &Printer, command: TeamServerCommand) -> anyhow::Result<()> {
     match command {
         TeamServerCommand::Connect { url } => {
             let project = resolve_project_to_write(common)?;
-            let server = TeamServer::new(&url, &read_token()?)?;
+            let server = TeamConnection::new(&url, &read_token()?)?;
             let membership = server.membership()?;
             server.remember(&project)?;
             let Membership { project, member, role, .. } = &membership;
             let text = format!(
-                "You are {member}, {role} of {project}. `jikime-memory team sync` exchanges with the server.\n"
+                "You are {member} in {project}, with the role {role}. `jikime-memory team sync` exchanges with the server.\n"
             );
             printer.print_value(&membership, || clean_for_terminal(&text))
         }
@@ -113,11 +91,11 @@ pub(super) fn run(common: CommonArguments, printer: &Printer, command: TeamServe
         }
         TeamServerCommand::Members => {
             let members: Vec<ListedMember> = of_project(common)?.call(Method::GET, "members", None)?;
-            printer.print_value(&members, || members.iter().map(ListedMember::line).collect())
+            printer.print_value(&members, || members.iter().map(member_line).collect())
         }
         TeamServerCommand::Invite { name, role, days } => {
-            let body = json!({"name": name, "role": role, "days": days});
-            let invited: Invited = of_project(common)?.call(Method::POST, "members", Some(&body))?;
+            let invitation = json!(Invitation { name, role, days });
+            let invited: Invited = of_project(common)?.call(Method::POST, "members", Some(&invitation))?;
             let Invited { name, role, token } = &invited;
             let text =
                 format!("{name} is a {role}. Give them this token in private; nobody can show it again:\n{token}\n");
@@ -125,38 +103,31 @@ pub(super) fn run(common: CommonArguments, printer: &Printer, command: TeamServe
         }
         TeamServerCommand::Revoke { name } => {
             let server = of_project(common)?;
-            // A name has only letters, digits and hyphens, and the client encodes letters of other scripts.
+            let invalid = || ToolError::Invalid(format!("{name:?} is not a valid member name"));
+            let name = author_from_name(&name).ok_or_else(invalid)?;
             let _: Value = server.call(Method::DELETE, &format!("members/{name}"), None)?;
             printer.print_line(&format!("{name} has no access any more."))
         }
         TeamServerCommand::Audit => {
             let lines: Vec<AuditLine> = of_project(common)?.call(Method::GET, "audit", None)?;
-            printer.print_paged(&lines, |_| lines.iter().map(AuditLine::line).collect())
+            printer.print_paged(&lines, |_| lines.iter().map(audit_line).collect())
         }
         TeamServerCommand::Create { name, admin } => create_project(printer, &name, &admin),
         TeamServerCommand::Serve { http } => serve_teams(http),
     }
 }
 
-impl ListedMember {
-    fn line(&self) -> String {
-        let Self { name, role, expires, is_revoked } = self;
-        let until =
-            if *is_revoked { "revoked".to_owned() } else { format!("until {}", &expires[..expires.len().min(10)]) };
-        format!(
-            "{STRONG}{}{STRONG:#}  {}  {DIM}{}{DIM:#}\n",
-            clean_for_terminal(name),
-            clean_for_terminal(role),
-            clean_for_terminal(&until)
-        )
-    }
+fn member_line(member: &ListedMember) -> String {
+    let ListedMember { name, role, expires, is_revoked } = member;
+    let until =
+        if *is_revoked { "revoked".to_owned() } else { format!("until {}", expires.get(..10).unwrap_or(expires)) };
+    let [name, role, until] = [name, role, &until].map(|text| clean_for_terminal(text));
+    format!("{STRONG}{name}{STRONG:#}  {role}  {DIM}{until}{DIM:#}\n")
 }
 
-impl AuditLine {
-    fn line(&self) -> String {
-        let Self { at, member, act, about } = self;
-        clean_for_terminal(&format!("{at}  {member}  {act}  {about}")) + "\n"
-    }
+fn audit_line(line: &AuditLine) -> String {
+    let AuditLine { at, member, act, about } = line;
+    clean_for_terminal(&format!("{at}  {member}  {act}  {about}")) + "\n"
 }
 
 fn print_exchanged(printer: &Printer, exchanged: &Exchanged) -> anyhow::Result<()> {
@@ -170,14 +141,14 @@ fn print_exchanged(printer: &Printer, exchanged: &Exchanged) -> anyhow::Result<(
     })
 }
 
-fn of_project(common: CommonArguments) -> anyhow::Result<TeamServer> {
+fn of_project(common: CommonArguments) -> anyhow::Result<TeamConnection> {
     Ok(connected(&require_store(resolve_project(common)?)?)?)
 }
 
-fn connected(project: &Path) -> Result<TeamServer, ToolError> {
+fn connected(project: &Path) -> Result<TeamConnection, ToolError> {
     let missing =
         || ToolError::NotFound("this project has no server of a team; see `jikime-memory team connect`".to_owned());
-    TeamServer::of_project(project)?.ok_or_else(missing)
+    TeamConnection::of_project(project)?.ok_or_else(missing)
 }
 
 fn read_token() -> Result<String, ToolError> {
@@ -213,12 +184,12 @@ fn serve_teams(_: SocketAddr) -> anyhow::Result<()> {
 #[cfg(feature = "team-server")]
 fn create_project(printer: &Printer, name: &str, admin: &str) -> anyhow::Result<()> {
     let invalid = || ToolError::Invalid(format!("{admin:?} does not begin with a letter"));
-    let admin = schema::model::sharing::author_from_name(admin).ok_or_else(invalid)?;
+    let admin = author_from_name(admin).ok_or_else(invalid)?;
     let token = team_server::create_project(&required("JIKIME_TEAM_OWNER_DATABASE")?, name, &admin)?;
     let created = Invited { name: admin, role: team_server::Role::Admin.name().to_owned(), token };
     let Invited { name: admin, token, .. } = &created;
     printer.print_value(&created, || {
-        format!("{admin} is the admin of {name}. This is the token; nobody can show it again:\n{token}\n")
+        format!("{admin} is an admin of {name}. This is the token; nobody can show it again:\n{token}\n")
     })
 }
 

@@ -27,7 +27,7 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 const LIMITS: &str = "SET LOCAL statement_timeout = '20s'; SET LOCAL lock_timeout = '10s'; \
                       SET LOCAL idle_in_transaction_session_timeout = '20s'";
 
-/// What a member may do. A later role may do what an earlier one may.
+/// The role of a member. Each role includes the earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Role {
     Reader,
@@ -53,17 +53,23 @@ impl Role {
     }
 }
 
-/// Who sends a request. Found by the token.
+/// The member that a token belongs to.
 #[derive(Debug, Clone)]
-pub(super) struct Member {
+pub(super) struct TeamMember {
     pub(super) name: String,
     pub(super) role: Role,
 }
 
-impl Member {
+impl TeamMember {
     pub(super) fn require(&self, role: Role) -> Result<(), ServerError> {
-        let refusal =
-            || ServerError::Forbidden(format!("{} is a {}; this needs a {}", self.name, self.role.name(), role.name()));
+        let refusal = || {
+            ServerError::Forbidden(format!(
+                "{} has the role {}; this needs the role {}",
+                self.name,
+                self.role.name(),
+                role.name()
+            ))
+        };
         if self.role >= role { Ok(()) } else { Err(refusal()) }
     }
 }
@@ -77,9 +83,9 @@ pub(super) fn new_token() -> Result<String, ServerError> {
 
 /// Connections of the runtime role.
 #[derive(Clone)]
-pub(super) struct Database(Pool);
+pub(super) struct RecordDatabase(Pool);
 
-impl Database {
+impl RecordDatabase {
     /// Connects, and refuses a role that row security does not bind.
     pub(super) async fn open(url: &str) -> Result<Self, ServerError> {
         let manager =
@@ -116,11 +122,16 @@ impl Database {
         Ok(Self(pool))
     }
 
+    /// Fails unless somebody has this token.
+    pub(super) async fn check_token(&self, token: &str) -> Result<(), ServerError> {
+        self.as_member(token, async |_, _| Ok(())).await
+    }
+
     /// Runs `work` in a transaction of the project that a token belongs to. Nothing of it stays if `work` fails.
     pub(super) async fn as_member<T>(
         &self,
         token: &str,
-        work: impl AsyncFnOnce(&Transaction<'_>, &Member) -> Result<T, ServerError>,
+        work: impl AsyncFnOnce(&Transaction<'_>, &TeamMember) -> Result<T, ServerError>,
     ) -> Result<T, ServerError> {
         let mut client = self.0.get().await?;
         let transaction = client.transaction().await?;
@@ -132,14 +143,14 @@ impl Database {
     }
 }
 
-impl std::fmt::Debug for Database {
+impl std::fmt::Debug for RecordDatabase {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Database")
+        formatter.write_str("RecordDatabase")
     }
 }
 
 /// Finds the member of a token, and limits the transaction to their project.
-async fn sign_in(transaction: &Transaction<'_>, token: &str) -> Result<Member, ServerError> {
+async fn sign_in(transaction: &Transaction<'_>, token: &str) -> Result<TeamMember, ServerError> {
     transaction.query_one("SELECT set_config('jikime.token_hash', $1, true)", &[&content_hash(token)]).await?;
     let sql = "SELECT project, name, role FROM jikime.member WHERE token_hash = current_setting('jikime.token_hash') AND \
                revoked_at IS NULL AND expires_at > now()";
@@ -148,7 +159,7 @@ async fn sign_in(transaction: &Transaction<'_>, token: &str) -> Result<Member, S
     let row = row.ok_or_else(unknown)?;
     let role = Role::parse(row.get(2)).ok_or_else(unknown)?;
     enter(transaction, row.get(0)).await?;
-    Ok(Member { name: row.get(1), role })
+    Ok(TeamMember { name: row.get(1), role })
 }
 
 /// Limits a transaction to a project.
@@ -158,13 +169,17 @@ async fn enter(transaction: &Transaction<'_>, project: i32) -> Result<(), Server
     Ok(())
 }
 
-/// Creates the tables if they are missing, and a project with its first admin. Returns the admin's token. Connects as the owner of the
-/// tables.
+/// Creates the tables and the project if they are missing, and adds an admin, or renews the token of one. Returns the token. Connects as
+/// the owner of the tables.
 pub(super) async fn create_project(url: &str, name: &str, admin: &str, days: u32) -> Result<String, ServerError> {
     let mut client = connect(url).await?;
     let transaction = client.transaction().await?;
     // Two programs that begin at once create the tables one after the other.
     transaction.batch_execute("SELECT pg_advisory_xact_lock(7316591)").await?;
+    let sql = "SELECT FROM pg_roles WHERE rolname = $1";
+    if transaction.query_opt(sql, &[&RUNTIME_ROLE]).await?.is_none() {
+        return Err(ServerError::Invalid(format!("the database has no role {RUNTIME_ROLE}; create it first")));
+    }
     let sql = "SELECT obj_description(to_regnamespace('jikime'), 'pg_namespace')";
     match transaction.query_one(sql, &[]).await?.get::<_, Option<String>>(0).as_deref() {
         None => {
@@ -177,14 +192,16 @@ pub(super) async fn create_project(url: &str, name: &str, admin: &str, days: u32
             return Err(ServerError::Unavailable(format!("the tables have version {version}; use a newer program")));
         }
     }
-    let id: i32 = {
-        let sql = "SELECT nextval(pg_get_serial_sequence('jikime.project', 'id'))::integer";
-        transaction.query_one(sql, &[]).await?.get(0)
-    };
-    enter(&transaction, id).await?;
-    let sql = "INSERT INTO jikime.project (id, name) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
-    if transaction.execute(sql, &[&id, &name]).await? == 0 {
-        return Err(ServerError::Invalid(format!("there is a project {name} already")));
+    let known = transaction.query_opt("SELECT id FROM jikime.project WHERE name = $1", &[&name]).await?;
+    match known {
+        Some(row) => enter(&transaction, row.get(0)).await?,
+        None => {
+            let sql = "SELECT nextval(pg_get_serial_sequence('jikime.project', 'id'))::integer";
+            let id: i32 = transaction.query_one(sql, &[]).await?.get(0);
+            enter(&transaction, id).await?;
+            let sql = "INSERT INTO jikime.project (id, name) VALUES ($1, $2)";
+            transaction.execute(sql, &[&id, &name]).await?;
+        }
     }
     let token = new_token()?;
     add_member(&transaction, admin, Role::Admin, &token, days).await?;

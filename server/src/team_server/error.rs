@@ -5,6 +5,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use deadpool_postgres::PoolError;
 use serde_json::json;
+use tokio_postgres::error::SqlState;
 use tools::error::ToolError;
 
 #[derive(Debug)]
@@ -21,11 +22,13 @@ pub(super) enum ServerError {
 impl From<tokio_postgres::Error> for ServerError {
     fn from(error: tokio_postgres::Error) -> Self {
         // The text of a database error may repeat what members wrote, so only its code is used.
-        let cause = match error.as_db_error() {
-            Some(answer) => format!("the database answered {}", answer.code().code()),
-            None => error.to_string(),
-        };
-        Self::Unavailable(cause)
+        match error.code() {
+            Some(code) if *code == SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
+                Self::Invalid("a text has a character that the database cannot store".to_owned())
+            }
+            Some(code) => Self::Unavailable(format!("the database answered {}", code.code())),
+            None => Self::Unavailable(error.to_string()),
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! The members of a project, and the log of what they did.
 
-use schema::model::sharing::is_author;
-use serde::{Deserialize, Serialize};
+use schema::model::sharing::author_from_name;
 use tokio_postgres::Transaction;
 
-use super::database::{Member, Role, add_member, new_token, note};
+use super::database::{Role, TeamMember, add_member, new_token, note};
 use super::error::ServerError;
+use crate::team_wire::{AuditLine, Invitation, Invited, ListedMember};
 
 /// The most days that a token is valid.
 const MOST_DAYS: u32 = 366;
@@ -13,63 +13,31 @@ const MOST_DAYS: u32 = 366;
 /// The most lines of the audit log in an answer.
 const AUDITED: i64 = 500;
 
-#[derive(Debug, Deserialize)]
-pub(super) struct Invitation {
-    name: String,
-    role: String,
-    days: u32,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Invited {
-    name: String,
-    role: &'static str,
-    /// It is shown once.
-    token: String,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct ListedMember {
-    name: String,
-    role: String,
-    /// RFC 3339 in UTC.
-    expires: String,
-    is_revoked: bool,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct AuditLine {
-    /// RFC 3339 in UTC.
-    at: String,
-    member: String,
-    act: String,
-    about: String,
-}
-
 /// Adds a member, or gives an existing one a new role and token.
 pub(super) async fn invite(
     transaction: &Transaction<'_>,
-    by: &Member,
+    by: &TeamMember,
     Invitation { name, role, days }: Invitation,
 ) -> Result<Invited, ServerError> {
     by.require(Role::Admin)?;
-    let role = Role::parse(&role).ok_or_else(|| ServerError::Invalid(format!("{role:?} is no role")))?;
-    if !is_author(&name) {
-        return Err(ServerError::Invalid(format!("{name:?} is no name of a member")));
-    }
+    let role = Role::parse(&role).ok_or_else(|| ServerError::Invalid(format!("{role:?} is not a role")))?;
+    let invalid = || ServerError::Invalid(format!("{name:?} is not a valid member name"));
+    let name = author_from_name(&name).ok_or_else(invalid)?;
     if !(1..=MOST_DAYS).contains(&days) {
         return Err(ServerError::Invalid(format!("a token is valid for 1 to {MOST_DAYS} days")));
     }
     let token = new_token()?;
+    lock_members(transaction).await?;
     add_member(transaction, &name, role, &token, days).await?;
     require_an_admin(transaction).await?;
     note(transaction, &by.name, &format!("invite as {}", role.name()), &name).await?;
-    Ok(Invited { name, role: role.name(), token })
+    Ok(Invited { name, role: role.name().to_owned(), token })
 }
 
-/// Revokes the token of a member. What they shared stays.
-pub(super) async fn revoke(transaction: &Transaction<'_>, by: &Member, name: &str) -> Result<(), ServerError> {
+/// Revokes the token of a member. The member's lines stay.
+pub(super) async fn revoke(transaction: &Transaction<'_>, by: &TeamMember, name: &str) -> Result<(), ServerError> {
     by.require(Role::Admin)?;
+    lock_members(transaction).await?;
     let sql = "UPDATE jikime.member SET revoked_at = now() WHERE project = jikime.current_project() AND name = $1 AND revoked_at \
                IS NULL";
     if transaction.execute(sql, &[&name]).await? == 0 {
@@ -77,6 +45,12 @@ pub(super) async fn revoke(transaction: &Transaction<'_>, by: &Member, name: &st
     }
     require_an_admin(transaction).await?;
     note(transaction, &by.name, "revoke", name).await
+}
+
+/// Lets one request after the other change members, so that two admins cannot revoke each other at once.
+async fn lock_members(transaction: &Transaction<'_>) -> Result<(), ServerError> {
+    transaction.query("SELECT FROM jikime.project WHERE id = jikime.current_project() FOR UPDATE", &[]).await?;
+    Ok(())
 }
 
 /// Fails if nobody could invite others any more.
@@ -101,7 +75,7 @@ pub(super) async fn list(transaction: &Transaction<'_>) -> Result<Vec<ListedMemb
 }
 
 /// Returns the last lines of the audit log, the newest first.
-pub(super) async fn audit(transaction: &Transaction<'_>, by: &Member) -> Result<Vec<AuditLine>, ServerError> {
+pub(super) async fn audit(transaction: &Transaction<'_>, by: &TeamMember) -> Result<Vec<AuditLine>, ServerError> {
     by.require(Role::Approver)?;
     let sql = "SELECT to_char(at AT TIME ZONE 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), member, act, about FROM jikime.audit WHERE \
                project = jikime.current_project() ORDER BY at DESC LIMIT $1";

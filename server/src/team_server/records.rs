@@ -1,14 +1,18 @@
 //! Receiving and handing out the lines of the team's files.
 
-use schema::log::{TeamAction, TeamFile};
-use schema::model::memory::content_hash;
-use schema::privacy::sanitizer::Sanitizer;
-use serde::{Deserialize, Serialize};
-use tokio_postgres::Transaction;
-use tools::engine::personal_data;
+use std::collections::{HashMap, HashSet};
 
-use super::database::{Member, Role, note};
+use schema::log::{LogEntry, TEAM_FILE_LIMIT, TeamAction, TeamFile, render_shared};
+use schema::model::memory::content_hash;
+use schema::model::sharing::TAGS;
+use schema::privacy::sanitizer::Sanitizer;
+use serde_json::Value;
+use tokio_postgres::Transaction;
+use tools::engine::{TeamLine, personal_data};
+
+use super::database::{Role, TeamMember};
 use super::error::ServerError;
+use crate::team_wire::{Cursor, Keys, Pulled, PulledRecord, Push, Pushed, RefusedLine};
 
 /// The most lines of a request and of an answer, and bytes of an answer.
 const LINES: usize = 500;
@@ -20,58 +24,8 @@ const KEYS: usize = 5_000;
 /// The most lines that a member may add in a day.
 const LINES_A_DAY: i64 = 20_000;
 
-/// The lines of a member's own file.
-#[derive(Debug, Deserialize)]
-pub(super) struct Push {
-    lines: Vec<String>,
-}
-
-/// A line that was not taken.
-#[derive(Debug, Serialize)]
-pub(super) struct RefusedLine {
-    /// Its number in the request, from 0.
-    line: usize,
-    why: String,
-}
-
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Pushed {
-    added: usize,
-    refused: Vec<RefusedLine>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Keys {
-    keys: Vec<String>,
-}
-
-/// Where a client continues: after the record with this number and key.
-#[derive(Debug, Deserialize)]
-#[serde(default)]
-#[derive(Default)]
-pub(super) struct Cursor {
-    after: i64,
-    key: String,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct PulledRecord {
-    seq: i64,
-    key: String,
-    author: String,
-    line: String,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct Pulled {
-    /// Whether the records begin at the first one, because the cursor belongs to another state of the database.
-    restarted: bool,
-    records: Vec<PulledRecord>,
-    /// Whether there are more after these.
-    more: bool,
-}
-
-/// What a line says.
+/// The content of a line.
+#[derive(Debug)]
 struct Record {
     memory: String,
     act: Option<TeamAction>,
@@ -84,18 +38,30 @@ impl Record {
             return Err("it is more than one line".to_owned());
         }
         let file = TeamFile::parse(line);
-        let record = match (file.entries.as_slice(), file.notes.as_slice()) {
-            ([entry], []) => Self { memory: entry.memory.id.to_string(), act: None },
-            ([], [note]) => Self { memory: note.about.to_string(), act: Some(note.act) },
-            _ => return Err("it is no record of a team".to_owned()),
+        let (record, canonical, texts) = match (file.entries.as_slice(), file.notes.as_slice()) {
+            ([LogEntry { memory, .. }], []) => {
+                let tags = memory.attributes.metadata.get(TAGS).map(Value::to_string);
+                let texts = [Some(memory.content.clone()), memory.attributes.also.clone(), tags];
+                (Self { memory: memory.id.to_string(), act: None }, render_shared(memory), texts)
+            }
+            ([], [note]) => {
+                (Self { memory: note.about.to_string(), act: Some(note.act) }, note.render(), Default::default())
+            }
+            _ => return Err("it is not a record".to_owned()),
         };
-        if sanitizer.redact(line).count > 0 {
-            return Err("it has a secret".to_owned());
+        // Other spellings of the same record could hide a text, and fields that nobody reads could hold one.
+        if canonical.trim_end() != line {
+            return Err("it is not a record as this program writes it".to_owned());
         }
-        match personal_data(line) {
-            Some(what) => Err(format!("it has {what}")),
-            None => Ok(record),
+        for text in texts.iter().flatten() {
+            if sanitizer.redact(text).count > 0 {
+                return Err("it has a secret".to_owned());
+            }
+            if let Some(what) = personal_data(text) {
+                return Err(format!("it has {what}"));
+            }
         }
+        Ok(record)
     }
 }
 
@@ -104,6 +70,10 @@ pub(super) async fn missing(transaction: &Transaction<'_>, Keys { keys }: Keys) 
     if keys.len() > KEYS {
         return Err(ServerError::Invalid(format!("at most {KEYS} keys at once")));
     }
+    Ok(lacking_keys(transaction, &keys).await?.into_iter().collect())
+}
+
+async fn lacking_keys(transaction: &Transaction<'_>, keys: &[String]) -> Result<HashSet<String>, ServerError> {
     let sql = "SELECT key FROM unnest($1::text[]) AS asked (key) WHERE NOT EXISTS (SELECT FROM jikime.record WHERE project = \
                jikime.current_project() AND record.key = asked.key)";
     Ok(transaction.query(sql, &[&keys]).await?.iter().map(|row| row.get(0)).collect())
@@ -112,97 +82,195 @@ pub(super) async fn missing(transaction: &Transaction<'_>, Keys { keys }: Keys) 
 /// Adds lines to the file of a member. A line that is there already counts as taken. Lines that break a rule are refused one by one.
 pub(super) async fn push(
     transaction: &Transaction<'_>,
-    member: &Member,
+    member: &TeamMember,
     Push { lines }: Push,
 ) -> Result<Pushed, ServerError> {
     member.require(Role::Writer)?;
     if lines.len() > LINES {
         return Err(ServerError::Invalid(format!("at most {LINES} lines at once")));
     }
-    // Others wait for this row, so the numbers of records grow in the order in which they appear.
-    let sql = "SELECT last_seq FROM jikime.project WHERE id = jikime.current_project() FOR UPDATE";
-    let mut seq: i64 = transaction.query_one(sql, &[]).await?.get(0);
-    let sql = "SELECT count(*) FROM jikime.record WHERE project = jikime.current_project() AND author = $1 AND received_at > \
-               now() - interval '1 day'";
-    let mut of_today: i64 = transaction.query_one(sql, &[&member.name]).await?.get(0);
+    let lines: Vec<TeamLine> = lines.into_iter().map(|line| TeamLine { author: member.name.clone(), line }).collect();
+    let keys: Vec<String> = lines.iter().map(TeamLine::key).collect();
+    let lacking = lacking_keys(transaction, &keys).await?;
     let sanitizer = Sanitizer::default();
-    let mut pushed = Pushed::default();
-    for (number, line) in lines.iter().enumerate() {
-        let key = key_of(&member.name, line);
-        let sql = "SELECT FROM jikime.record WHERE project = jikime.current_project() AND key = $1";
-        if transaction.query_opt(sql, &[&key]).await?.is_some() {
+    let (mut pushed, mut records) = (Pushed::default(), Vec::new());
+    for (number, line) in lines.iter().enumerate().filter(|(number, _)| lacking.contains(&keys[*number])) {
+        match Record::read(&line.line, &sanitizer) {
+            Ok(record) => records.push((number, record)),
+            Err(why) => pushed.refused.push(RefusedLine { line: number, why }),
+        }
+    }
+
+    // From here on others wait, so the numbers of records grow in the order in which they appear.
+    let sql = "SELECT last_seq, last_chain FROM jikime.project WHERE id = jikime.current_project() FOR UPDATE";
+    let last = transaction.query_one(sql, &[]).await?;
+    let mut added = NewRecords { seq: last.get(0), chain: last.get(1), ..NewRecords::default() };
+    let mut room = Room::of(transaction, member).await?;
+    let mut lacking = lacking_keys(transaction, &keys).await?;
+    let mut known = known_memories(transaction, &records).await?;
+    for (number, record) in records {
+        // Another request may have added it meanwhile, and a line may be there twice.
+        if !lacking.remove(&keys[number]) {
             continue;
         }
-        let checked = match Record::read(line, &sanitizer) {
-            Ok(_) if of_today >= LINES_A_DAY => Err(format!("more than {LINES_A_DAY} lines in a day")),
-            Ok(record) => may_add(transaction, member, &record).await?.map(|()| record),
-            Err(why) => Err(why),
-        };
-        let record = match checked {
-            Ok(record) => record,
-            Err(why) => {
-                pushed.refused.push(RefusedLine { line: number, why });
-                continue;
+        let of_memory = known.entry(record.memory.clone()).or_default();
+        let line = lines[number].line.as_str();
+        match of_memory.refusal(member, &record).or_else(|| room.take(line)) {
+            Some(why) => pushed.refused.push(RefusedLine { line: number, why: why.to_owned() }),
+            None => {
+                of_memory.add(&member.name, record.act);
+                added.add(record, &keys[number], line);
             }
-        };
-        seq += 1;
-        of_today += 1;
-        let act = record.act.map(act_name);
-        let sql = "INSERT INTO jikime.record (project, seq, author, key, memory, act, line) VALUES \
-                   (jikime.current_project(), $1, $2, $3, $4, $5, $6)";
-        transaction.execute(sql, &[&seq, &member.name, &key, &record.memory, &act, line]).await?;
-        if record.act == Some(TeamAction::Forget) {
-            let sql = "UPDATE jikime.record SET line = '' WHERE project = jikime.current_project() AND memory = $1 AND act IS \
-                       NULL";
-            transaction.execute(sql, &[&record.memory]).await?;
         }
-        note(transaction, &member.name, act.unwrap_or("share"), &record.memory).await?;
-        pushed.added += 1;
     }
-    let sql = "UPDATE jikime.project SET last_seq = $1 WHERE id = jikime.current_project()";
-    transaction.execute(sql, &[&seq]).await?;
+    pushed.refused.sort_by_key(|refused| refused.line);
+    pushed.added = added.lines.len();
+    added.insert(transaction, member).await?;
     Ok(pushed)
 }
 
-/// Whether a member may add a record, or why not.
-async fn may_add(
-    transaction: &Transaction<'_>,
-    member: &Member,
-    record: &Record,
-) -> Result<Result<(), String>, ServerError> {
-    let sql = "SELECT act, author FROM jikime.record WHERE project = jikime.current_project() AND memory = $1";
-    let known = transaction.query(sql, &[&record.memory]).await?;
-    let is_forgotten = known.iter().any(|row| row.get::<_, Option<&str>>(0) == Some("forget"));
-    let sharers =
-        || known.iter().filter(|row| row.get::<_, Option<&str>>(0).is_none()).map(|row| row.get::<_, &str>(1));
-    let is_own = sharers().any(|author| author == member.name);
-    let may_decide = member.role >= Role::Approver;
-    let refusal = match record.act {
-        None if is_forgotten => Some("the team forgot it"),
-        None => None,
-        Some(_) if sharers().next().is_none() => Some("the server does not know the memory that it is about"),
-        Some(TeamAction::Approve) if !may_decide => Some("only an approver may approve"),
-        Some(TeamAction::Approve) => None,
-        Some(TeamAction::Retire | TeamAction::Forget) if !is_own && !may_decide => {
-            Some("only who shared it, or an approver, may do that")
+/// How much a member may still add.
+#[derive(Debug)]
+struct Room {
+    lines: i64,
+    bytes: i64,
+}
+
+impl Room {
+    async fn of(transaction: &Transaction<'_>, member: &TeamMember) -> Result<Self, ServerError> {
+        let sql = "SELECT count(*) FILTER (WHERE received_at > now() - interval '1 day'), coalesce(sum(octet_length(line) + 1), \
+                   0)::bigint FROM jikime.record WHERE project = jikime.current_project() AND author = $1";
+        let row = transaction.query_one(sql, &[&member.name]).await?;
+        // A heading comes before the lines.
+        let file = TEAM_FILE_LIMIT as i64 - 1_024;
+        Ok(Self { lines: LINES_A_DAY - row.get::<_, i64>(0), bytes: file - row.get::<_, i64>(1) })
+    }
+
+    /// Takes the room of a line, or returns why the line does not fit.
+    fn take(&mut self, line: &str) -> Option<&'static str> {
+        if self.lines <= 0 {
+            return Some("too many lines in a day");
         }
-        Some(TeamAction::Retire | TeamAction::Forget) => None,
-    };
-    Ok(refusal.map_or(Ok(()), |why| Err(why.to_owned())))
+        let bytes = line.len() as i64 + 1;
+        if self.bytes < bytes {
+            return Some("the member's file would be too large to be read");
+        }
+        self.lines -= 1;
+        self.bytes -= bytes;
+        None
+    }
+}
+
+/// The records of a project about a memory.
+#[derive(Debug, Default)]
+struct KnownMemory {
+    /// The member that shared it first.
+    owner: Option<String>,
+    is_forgotten: bool,
+}
+
+impl KnownMemory {
+    fn add(&mut self, author: &str, act: Option<TeamAction>) {
+        match act {
+            None => drop(self.owner.get_or_insert_with(|| author.to_owned())),
+            Some(act) => self.is_forgotten |= act == TeamAction::Forget,
+        }
+    }
+
+    /// Why a member may not add a record about it.
+    fn refusal(&self, member: &TeamMember, record: &Record) -> Option<&'static str> {
+        let may_decide = member.role >= Role::Approver;
+        match record.act {
+            None if self.is_forgotten => Some("the team forgot it"),
+            // The approval of a memory must not pass to a line with another successor or last day.
+            None if self.owner.as_ref().is_some_and(|owner| *owner != member.name) => Some("somebody else shares it"),
+            None => None,
+            Some(_) if self.owner.is_none() => Some("the server does not know the memory that it is about"),
+            Some(TeamAction::Approve) if !may_decide => Some("only an approver may approve"),
+            Some(TeamAction::Retire | TeamAction::Forget)
+                if !may_decide && self.owner.as_ref() != Some(&member.name) =>
+            {
+                Some("only its author or an approver may do that")
+            }
+            Some(_) => None,
+        }
+    }
+}
+
+/// Returns what the project has about the memories of some records.
+async fn known_memories(
+    transaction: &Transaction<'_>,
+    records: &[(usize, Record)],
+) -> Result<HashMap<String, KnownMemory>, ServerError> {
+    let memories: Vec<&str> = records.iter().map(|(_, record)| record.memory.as_str()).collect();
+    let sql = "SELECT memory, author, act FROM jikime.record WHERE project = jikime.current_project() AND memory = ANY ($1) ORDER BY \
+               seq";
+    let mut known: HashMap<String, KnownMemory> = HashMap::new();
+    for row in transaction.query(sql, &[&memories]).await? {
+        known.entry(row.get(0)).or_default().add(row.get(1), row.get::<_, Option<&str>>(2).and_then(act_of_name));
+    }
+    Ok(known)
+}
+
+/// Records to insert, as columns.
+#[derive(Debug, Default)]
+struct NewRecords<'l> {
+    /// Those of the last record.
+    seq: i64,
+    chain: String,
+    seqs: Vec<i64>,
+    keys: Vec<&'l str>,
+    chains: Vec<String>,
+    memories: Vec<String>,
+    acts: Vec<Option<&'static str>>,
+    lines: Vec<&'l str>,
+}
+
+impl<'l> NewRecords<'l> {
+    fn add(&mut self, record: Record, key: &'l str, line: &'l str) {
+        self.seq += 1;
+        self.chain = content_hash(&format!("{}{key}", self.chain));
+        self.seqs.push(self.seq);
+        self.keys.push(key);
+        self.chains.push(self.chain.clone());
+        self.memories.push(record.memory);
+        self.acts.push(record.act.map(act_name));
+        self.lines.push(line);
+    }
+
+    async fn insert(self, transaction: &Transaction<'_>, member: &TeamMember) -> Result<(), ServerError> {
+        let Self { seq, chain, seqs, keys, chains, memories, acts, lines } = &self;
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let sql = "INSERT INTO jikime.record (project, seq, author, key, chain, memory, act, line) SELECT \
+                   jikime.current_project(), seq, $1, key, chain, memory, act, line FROM unnest($2::bigint[], $3::text[], \
+                   $4::text[], $5::text[], $6::text[], $7::text[]) AS new (seq, key, chain, memory, act, line)";
+        transaction.execute(sql, &[&member.name, seqs, keys, chains, memories, acts, lines]).await?;
+        let sql = "UPDATE jikime.record SET line = '' WHERE project = jikime.current_project() AND act IS NULL AND memory IN \
+                   (SELECT memory FROM unnest($1::text[], $2::text[]) AS new (memory, act) WHERE act = 'forget')";
+        transaction.execute(sql, &[memories, acts]).await?;
+        let sql = "INSERT INTO jikime.audit (project, member, act, about) SELECT jikime.current_project(), $1, coalesce(act, \
+                   'share'), memory FROM unnest($2::text[], $3::text[]) AS new (memory, act)";
+        transaction.execute(sql, &[&member.name, memories, acts]).await?;
+        let sql = "UPDATE jikime.project SET last_seq = $1, last_chain = $2 WHERE id = jikime.current_project()";
+        transaction.execute(sql, &[seq, chain]).await?;
+        Ok(())
+    }
 }
 
 /// Returns the records after a cursor, oldest first, without forgotten texts.
 pub(super) async fn pull(transaction: &Transaction<'_>, cursor: Cursor) -> Result<Pulled, ServerError> {
-    let sql = "SELECT FROM jikime.record WHERE project = jikime.current_project() AND seq = $1 AND key = $2";
-    let is_known = cursor.after == 0 || transaction.query_opt(sql, &[&cursor.after, &cursor.key]).await?.is_some();
+    let sql = "SELECT FROM jikime.record WHERE project = jikime.current_project() AND seq = $1 AND chain = $2";
+    let is_known = cursor.after == 0 || transaction.query_opt(sql, &[&cursor.after, &cursor.chain]).await?.is_some();
     let after = if is_known { cursor.after } else { 0 };
-    let sql = "SELECT seq, key, author, line FROM jikime.record WHERE project = jikime.current_project() AND seq > $1 ORDER BY \
+    let sql = "SELECT seq, chain, author, line FROM jikime.record WHERE project = jikime.current_project() AND seq > $1 ORDER BY \
                seq LIMIT $2";
     let rows = transaction.query(sql, &[&after, &(LINES as i64)]).await?;
     let mut more = rows.len() == LINES;
     let (mut records, mut size) = (Vec::new(), 0);
     for row in &rows {
-        let record = PulledRecord { seq: row.get(0), key: row.get(1), author: row.get(2), line: row.get(3) };
+        let record = PulledRecord { seq: row.get(0), chain: row.get(1), author: row.get(2), line: row.get(3) };
         size += record.line.len();
         if size > ANSWER && !records.is_empty() {
             more = true;
@@ -213,15 +281,14 @@ pub(super) async fn pull(transaction: &Transaction<'_>, cursor: Cursor) -> Resul
     Ok(Pulled { restarted: !is_known, records, more })
 }
 
-/// The key of a line in the file of an author.
-pub(super) fn key_of(author: &str, line: &str) -> String {
-    content_hash(&format!("{author}\n{line}"))
-}
-
 fn act_name(act: TeamAction) -> &'static str {
     match act {
         TeamAction::Approve => "approve",
         TeamAction::Retire => "retire",
         TeamAction::Forget => "forget",
     }
+}
+
+fn act_of_name(name: &str) -> Option<TeamAction> {
+    [TeamAction::Approve, TeamAction::Retire, TeamAction::Forget].into_iter().find(|act| act_name(*act) == name)
 }

@@ -1,7 +1,7 @@
 -- The records of teams. A project is a tenant: every table has its number, and row security shows nothing without it.
 --
 -- The owner of these tables creates projects and upgrades the schema. The server connects as `jikime_app`, which owns nothing and cannot
--- go around row security. Each transaction of the server names its project in `jikime.project`.
+-- bypass row security. Each transaction of the server names its project in `jikime.project`.
 
 CREATE SCHEMA jikime;
 
@@ -10,7 +10,8 @@ CREATE TABLE jikime.project (
     name text NOT NULL UNIQUE,
     -- The number of the last record. Taking the next one locks the row, so that records appear in the order of their numbers.
     last_seq bigint NOT NULL DEFAULT 0,
-    -- Another one after the database was set up anew, so that no client continues at an old number.
+    last_chain text NOT NULL DEFAULT '',
+    -- Changes when the database is created anew, so that no client continues at an old number.
     epoch uuid NOT NULL DEFAULT gen_random_uuid()
 );
 
@@ -18,7 +19,7 @@ CREATE TABLE jikime.member (
     project integer NOT NULL REFERENCES jikime.project,
     name text NOT NULL,
     role text NOT NULL CHECK (role IN ('reader', 'writer', 'approver', 'admin')),
-    -- SHA-256 in hexadecimal digits. The token itself is nowhere.
+    -- SHA-256 in hexadecimal digits. The token is not stored.
     token_hash text NOT NULL UNIQUE,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL,
@@ -33,6 +34,8 @@ CREATE TABLE jikime.record (
     author text NOT NULL,
     -- SHA-256 of author and line in hexadecimal digits, so that a line is stored once.
     key text NOT NULL,
+    -- SHA-256 of the chain before and the key. It identifies the history up to this record.
+    chain text NOT NULL,
     -- The id of the shared memory, or of the one that a note is about.
     memory text NOT NULL,
     -- What the note says; null for a memory.
@@ -63,6 +66,8 @@ CREATE FUNCTION jikime.current_project() RETURNS integer STABLE LANGUAGE sql
 
 ALTER TABLE jikime.project ENABLE ROW LEVEL SECURITY;
 ALTER TABLE jikime.project FORCE ROW LEVEL SECURITY;
+-- The owner finds a project by its name.
+CREATE POLICY owner ON jikime.project FOR SELECT TO CURRENT_USER USING (true);
 CREATE POLICY tenant ON jikime.project
     USING (id = (SELECT jikime.current_project())) WITH CHECK (id = (SELECT jikime.current_project()));
 
@@ -70,7 +75,7 @@ ALTER TABLE jikime.member ENABLE ROW LEVEL SECURITY;
 ALTER TABLE jikime.member FORCE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON jikime.member
     USING (project = (SELECT jikime.current_project())) WITH CHECK (project = (SELECT jikime.current_project()));
--- Who presents a token may see the member that it belongs to, before the project is known.
+-- A token shows its own member before the project is known.
 CREATE POLICY presented ON jikime.member FOR SELECT
     USING (token_hash = (SELECT current_setting('jikime.token_hash', true)));
 
@@ -85,7 +90,7 @@ CREATE POLICY tenant ON jikime.audit
     USING (project = (SELECT jikime.current_project())) WITH CHECK (project = (SELECT jikime.current_project()));
 
 GRANT USAGE ON SCHEMA jikime TO jikime_app;
-GRANT SELECT, UPDATE (last_seq) ON jikime.project TO jikime_app;
+GRANT SELECT, UPDATE (last_seq, last_chain) ON jikime.project TO jikime_app;
 GRANT SELECT, INSERT, UPDATE (role, token_hash, expires_at, revoked_at) ON jikime.member TO jikime_app;
 GRANT SELECT, INSERT, UPDATE (line) ON jikime.record TO jikime_app;
 GRANT SELECT, INSERT ON jikime.audit TO jikime_app;

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::thread;
 
+use harness::environment::is_long;
 use harness::{HttpAnswer, Postgres, Sandbox, TeamServer, report_skip, sandbox};
 use schema::log::{TeamAction, TeamNote, render_shared, shared_id};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryType};
@@ -166,16 +167,17 @@ fn forgetting_removes_a_text_from_all_machines_and_the_server() {
     sync(&minji);
     sync(&jun);
     assert_eq!(shared(&jun), []);
-    let file = jun.read(".jikime/memory/team/minji.md");
-    assert!(!file.contains("blue note"), "{file}");
+    sync(&minji);
+    for machine in [&minji, &jun] {
+        let file = machine.read(".jikime/memory/team/minji.md");
+        assert!(!file.contains("blue note"), "{file}");
+    }
     let stored = team.postgres.query("postgres", "SELECT line FROM jikime.record").unwrap();
     assert!(!stored.contains("blue note"), "{stored}");
     let about = team.postgres.query("postgres", "SELECT about FROM jikime.audit").unwrap();
     assert!(!about.contains("blue note"), "{about}");
     assert_eq!(team.push(&team.admin, &[entry("another text")]), Vec::<String>::new());
     assert_eq!(team.push(&team.admin, &[note_about("another text", TeamAction::Forget)]), Vec::<String>::new());
-    let again = "- **Decision**: another text";
-    assert!(entry("another text").starts_with(again));
     let late = team.invite("late", "writer");
     assert_eq!(team.push(&late, &[entry("another text")]), ["the team forgot it"]);
     let late = team.machine("late", &late);
@@ -190,9 +192,12 @@ fn members_can_do_only_what_their_role_allows() {
     assert_eq!(team.push(&team.admin, &[entry("We use tabs.")]), Vec::<String>::new());
     let only_approver = ["only an approver may approve"];
     assert_eq!(team.push(&writer, &[note_about("We use tabs.", TeamAction::Approve)]), only_approver);
+    let other_day = entry("We use tabs.").replace(r#""at":"#, r#""metadata":{"expires":"2020-01-01"},"at":"#);
+    assert_eq!(team.push(&writer, &[entry("We use tabs.")]), ["somebody else shares it"]);
+    assert_eq!(team.push(&writer, &[other_day]).len(), 1);
     for act in [TeamAction::Retire, TeamAction::Forget] {
         let refused = team.push(&writer, &[note_about("We use tabs.", act)]);
-        assert_eq!(refused, ["only who shared it, or an approver, may do that"]);
+        assert_eq!(refused, ["only its author or an approver may do that"]);
     }
     let unknown = "the server does not know the memory that it is about";
     assert_eq!(team.push(&team.admin, &[note_about("never shared", TeamAction::Approve)]), [unknown]);
@@ -225,22 +230,24 @@ fn lines_that_no_file_may_have_are_refused() {
     let key = "AKIAIOSFODNN7EXAMPLQ";
     let cases = [
         ("a heading\nand more".to_owned(), "it is more than one line"),
-        ("people wrote this".to_owned(), "it is no record of a team"),
-        (entry("x").replace("**: x", "**: y"), "it is no record of a team"),
+        ("people wrote this".to_owned(), "it is not a record"),
+        (entry("x").replace("**: x", "**: y"), "it is not a record"),
         (entry(&format!("the key is {key}")), "it has a secret"),
-        (entry("ask minji.kim@example.com"), "it has an e-mail address"),
-        (entry(&"long ".repeat(40_000)), "it is no record of a team"),
+        (entry("ask minji.kim@example.com"), "it has an e-mail"),
+        (entry(&"long ".repeat(40_000)), "it is not a record"),
+        (entry("a spelling").replace("spelling", "&#115;pelling"), "it is not a record as"),
+        (note_about("x", TeamAction::Retire).replace(r#""act""#, r#""text":"hidden","act""#), "it is not a record as"),
     ];
     for (line, why) in cases {
         let refused = team.push(&team.admin, std::slice::from_ref(&line));
         let [refused] = &refused[..] else { panic!("{} was taken", line.chars().take(80).collect::<String>()) };
-        assert!(refused.starts_with(&why[..14]), "{refused}, and not {why}");
+        assert!(refused.starts_with(why), "{refused}, and not {why}");
     }
     let sql = "'; DROP TABLE jikime.record; --";
     assert_eq!(team.push(&team.admin, &[entry(sql)]), Vec::<String>::new());
     let invitation = json!({"name": sql, "role": sql, "days": 30});
     assert_eq!(team.server.ask(&team.admin, "POST", "members", &invitation).status, 422);
-    let pulled = team.ask(&team.admin, "GET", "pull?after=0&key=%27;DROP", &Value::Null);
+    let pulled = team.ask(&team.admin, "GET", "pull?after=1&chain=%27;DROP", &Value::Null);
     assert_eq!(pulled["records"].as_array().unwrap().len(), 1);
 }
 
@@ -258,13 +265,18 @@ fn row_security_shows_nothing_of_other_projects() {
     for role in ["jikime_app", "jikime_owner"] {
         for table in ["project", "member", "record", "audit"] {
             let all = format!("SELECT count(*) FROM jikime.{table}");
-            assert_eq!(query(role, &all).unwrap(), "0", "{role} sees {table} without a project");
-            let of_first = format!("SET jikime.project = '1'; {all}");
-            let of_both = query("postgres", &all).unwrap();
-            assert_ne!(query(role, &of_first).unwrap(), of_both, "{role} sees {table} of both");
+            let number = if table == "project" { "id" } else { "project" };
+            let of_first = query("postgres", &format!("{all} WHERE {number} = 1")).unwrap();
+            let seen = query(role, &format!("SET jikime.project = '1'; {all}")).unwrap();
+            // The owner finds projects by their names.
+            if (role, table) != ("jikime_owner", "project") {
+                assert_eq!(query(role, &all).unwrap(), "0", "{role} sees {table} without a project");
+                assert_eq!(seen, of_first, "{role} sees {table} of another project");
+            }
+            assert_ne!(of_first, "0");
         }
-        let insert = "SET jikime.project = '1'; INSERT INTO jikime.record (project, seq, author, key, memory, line) VALUES (2, 9, \
-                      'minji', 'k', 'm', 'l')";
+        let insert = "SET jikime.project = '1'; INSERT INTO jikime.record (project, seq, author, key, chain, memory, line) \
+                      VALUES (2, 9, 'minji', 'k', 'c', 'm', 'l')";
         assert!(query(role, insert).unwrap_err().contains("row-level security"), "{role} writes to another project");
     }
     for sql in [
@@ -275,7 +287,8 @@ fn row_security_shows_nothing_of_other_projects() {
         "DROP SCHEMA jikime CASCADE",
     ] {
         let refused = query("jikime_app", &format!("SET jikime.project = '1'; {sql}"));
-        assert!(refused.is_err(), "{sql} was done");
+        let why = refused.expect_err(sql);
+        assert!(why.contains("permission denied") || why.contains("must be owner"), "{sql}: {why}");
     }
 }
 
@@ -306,7 +319,8 @@ fn a_server_restored_from_an_old_backup_gets_everything_back() {
     }
     sync(&minji);
     assert_eq!((shared(&minji).len(), shared(&jun).len()), (6, 6));
-    let backup = "DELETE FROM jikime.record WHERE seq > 2; UPDATE jikime.project SET last_seq = 2";
+    let backup = "DELETE FROM jikime.record WHERE seq > 2; UPDATE jikime.project SET last_seq = 2, last_chain = \
+                  (SELECT chain FROM jikime.record WHERE seq = 2)";
     team.postgres.query("postgres", backup).unwrap();
     // New records take the numbers that were given before.
     share(&jun, "decided after the restoration");
@@ -323,19 +337,19 @@ fn a_server_restored_from_an_old_backup_gets_everything_back() {
 
 #[test]
 fn writers_and_a_reader_at_once_lose_nothing() {
-    const WRITERS: usize = 8;
-    const EACH: usize = 40;
+    // The long form takes about ten minutes.
+    let (writers, each) = if is_long() { (50, 2_000) } else { (8, 40) };
     let Some(team) = Team::start() else { return };
-    let tokens: Vec<String> = (0..WRITERS).map(|number| team.invite(&format!("w{number}"), "writer")).collect();
+    let tokens: Vec<String> = (0..writers).map(|number| team.invite(&format!("w{number}"), "writer")).collect();
     let mut read = Vec::new();
     thread::scope(|scope| {
-        let writers: Vec<_> = tokens
+        let running: Vec<_> = tokens
             .iter()
             .enumerate()
             .map(|(writer, token)| {
                 let team = &team;
                 scope.spawn(move || {
-                    for number in 0..EACH {
+                    for number in 0..each {
                         let line = entry(&format!("writer {writer} decided {number}"));
                         // Each line is sent twice, as after a lost answer.
                         assert_eq!(team.push(token, &[line.clone(), line]), Vec::<String>::new());
@@ -343,13 +357,13 @@ fn writers_and_a_reader_at_once_lose_nothing() {
                 })
             })
             .collect();
-        let (mut after, mut key) = (0, String::new());
+        let (mut after, mut chain) = (0, String::new());
         loop {
-            let is_done = writers.iter().all(thread::ScopedJoinHandle::is_finished);
-            let pulled = team.ask(&team.admin, "GET", &format!("pull?after={after}&key={key}"), &Value::Null);
+            let is_done = running.iter().all(thread::ScopedJoinHandle::is_finished);
+            let pulled = team.ask(&team.admin, "GET", &format!("pull?after={after}&chain={chain}"), &Value::Null);
             let records = pulled["records"].as_array().unwrap();
             if let Some(last) = records.last() {
-                (after, key) = (last["seq"].as_i64().unwrap(), text(&last["key"]).to_owned());
+                (after, chain) = (last["seq"].as_i64().unwrap(), text(&last["chain"]).to_owned());
             }
             read.extend(records.iter().map(|record| text(&record["line"]).to_owned()));
             if is_done && records.is_empty() {
@@ -357,6 +371,6 @@ fn writers_and_a_reader_at_once_lose_nothing() {
             }
         }
     });
-    assert_eq!(read.len(), WRITERS * EACH);
-    assert_eq!(read.iter().collect::<BTreeSet<_>>().len(), WRITERS * EACH);
+    assert_eq!(read.len(), writers * each);
+    assert_eq!(read.iter().collect::<BTreeSet<_>>().len(), writers * each);
 }

@@ -1,6 +1,7 @@
 //! The team's memory: sharing, approving, retiring and forgetting, each as lines in the file of the user's own name.
 
 use std::collections::HashSet;
+use std::fs;
 use std::io::Write as _;
 
 use chrono::NaiveDate;
@@ -329,6 +330,10 @@ impl Engine {
         self.store.require_writable()?;
         let layout = self.store.layout().clone();
         let lock = self.store.lock().map_err(StoreError::from)?;
+        let before = fs::metadata(layout.store_path(&team_path(author))).map_or(0, |file| file.len());
+        if before + lines.len() as u64 > TEAM_FILE_LIMIT {
+            return Err(ToolError::Invalid(format!("{} would be too large to be read", team_path(author))));
+        }
         create_team_dir(&layout)
             .and_then(|()| append_lines(&layout, author, lines))
             .map_err(|error| unavailable(&format!("write {}", team_path(author)), &error))?;

@@ -5,13 +5,14 @@ use std::io;
 
 use schema::files::store_file;
 use schema::log::{TEAM_FILE_LIMIT, TeamAction, TeamFile};
-use schema::model::memory::MemoryId;
+use schema::model::memory::{MemoryId, content_hash};
 use schema::model::sharing::{is_author, team_path};
 use schema::store::StoreError;
 
-use super::Engine;
 use super::team::{append_lines, create_team_dir, unavailable, without_entries};
+use super::{Engine, OldDatabases};
 use crate::error::ToolError;
+use crate::index::CompactScope;
 
 /// In `memory.db`: up to where the records of a server were read.
 const POSITION: &str = "team_position";
@@ -21,6 +22,13 @@ const POSITION: &str = "team_position";
 pub struct TeamLine {
     pub author: String,
     pub line: String,
+}
+
+impl TeamLine {
+    /// Identifies the line in the file of its author: SHA-256 in hexadecimal digits.
+    pub fn key(&self) -> String {
+        content_hash(&format!("{}\n{}", self.author, self.line))
+    }
 }
 
 impl Engine {
@@ -33,50 +41,63 @@ impl Engine {
         Ok(entries.into_iter().chain(notes).map(line).collect())
     }
 
-    /// Adds records of others, and of the user from another machine, to their files. Returns how many were new. Removes the texts that a
-    /// new record forgets.
+    /// Adds records of others, and of the user from another machine, to their files. Returns how many were new. A memory that any record
+    /// forgets is not added, and is removed from all files.
     pub fn add_team_lines(&mut self, lines: &[TeamLine]) -> Result<usize, ToolError> {
         self.store.require_writable()?;
         let layout = self.store.layout().clone();
         let mut by_author: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for TeamLine { author, line } in lines.iter().filter(|line| is_author(&line.author)) {
-            by_author.entry(author).or_default().push(line);
+            by_author.entry(author).or_default().extend(records(line));
         }
-        let (mut count, mut forgotten) = (0, HashSet::new());
+        let new_notes = by_author.values().flatten().flat_map(|line| TeamFile::parse(line).notes);
+        let known_notes = self.store.team_files()?.into_values().flat_map(|file| file.notes);
+        let forgotten: HashSet<MemoryId> =
+            new_notes.chain(known_notes).filter(|note| note.act == TeamAction::Forget).map(|note| note.about).collect();
+        let is_forgotten =
+            |line: &str| TeamFile::parse(line).entries.iter().any(|entry| forgotten.contains(&entry.memory.id));
+        let mut count = 0;
         for (author, lines) in by_author {
             let _lock = self.store.lock().map_err(StoreError::from)?;
             let text = self.team_text(author)?;
             let mut known: HashSet<&str> = records(&text).collect();
-            let new: Vec<&str> = lines.into_iter().flat_map(records).filter(|line| known.insert(line)).collect();
-            if new.is_empty() {
-                continue;
-            }
+            let new = lines.into_iter().filter(|line| known.insert(line) && !is_forgotten(line));
+            let new: Vec<&str> = new.collect();
             let added: String = new.iter().map(|line| format!("{line}\n")).collect();
-            if (text.len() + added.len()) as u64 > TEAM_FILE_LIMIT {
-                return Err(ToolError::Invalid(format!("{} would be too large to be read", team_path(author))));
+            // Nobody reads a larger file, so one member must not keep the others from exchanging.
+            if new.is_empty() || (text.len() + added.len()) as u64 > TEAM_FILE_LIMIT {
+                continue;
             }
             create_team_dir(&layout)
                 .and_then(|()| append_lines(&layout, author, &added))
                 .map_err(|error| unavailable(&format!("write {}", team_path(author)), &error))?;
             count += new.len();
-            let notes = TeamFile::parse(&added).notes.into_iter().filter(|note| note.act == TeamAction::Forget);
-            forgotten.extend(notes.map(|note| note.about));
         }
-        self.remove_from_team(&forgotten.iter().collect())?;
+        let has_removed = self.remove_from_team(&forgotten.iter().collect())?;
         self.catch_up_with_team()?;
+        if has_removed {
+            // The databases may still hold the texts in free pages.
+            self.remove_traces(OldDatabases::Keep, CompactScope::All)?;
+        }
         Ok(count)
     }
 
-    /// Removes the lines of some shared memories from the files of all authors.
-    pub(super) fn remove_from_team(&mut self, ids: &HashSet<&MemoryId>) -> Result<(), ToolError> {
+    /// The number of records in the files of all authors.
+    pub fn count_team_lines(&self) -> Result<usize, ToolError> {
+        Ok(self.store.team_files()?.values().map(|file| file.entries.len() + file.notes.len()).sum())
+    }
+
+    /// Removes the lines of some shared memories from the files of all authors. Returns whether there were any.
+    pub(super) fn remove_from_team(&mut self, ids: &HashSet<&MemoryId>) -> Result<bool, ToolError> {
+        let mut has_removed = false;
         if ids.is_empty() {
-            return Ok(());
+            return Ok(has_removed);
         }
         for author in self.store.team_files()?.into_keys() {
             let _lock = self.store.lock().map_err(StoreError::from)?;
-            self.store.rewrite_log(&team_path(&author), |bytes| without_entries(bytes, ids))?;
+            has_removed |= self.store.rewrite_log(&team_path(&author), |bytes| without_entries(bytes, ids))?;
         }
-        Ok(())
+        Ok(has_removed)
     }
 
     /// Returns up to where the records of a server were read, as the server's client wrote it.

@@ -74,7 +74,7 @@ fn toast(page: &Page, language: Language) -> Markup {
     let last = page.0.deletions.last();
     html! {
         div #toast role="status" aria-live="polite"
-            data-undo=(language.of("Undo", "실행 취소"))
+            data-undo=(language.of("Undo deletion", "삭제 되돌리기"))
             data-deleted=(language.of("Deleted.", "삭제했습니다."))
             data-gone=(language.of("The server of this page has ended. Run jikime-memory view again.", "이 페이지의 서버가 종료되었습니다. jikime-memory view를 다시 실행하세요."))
             data-busy=(language.of("Another change is under way; try again.", "다른 변경을 처리하는 중입니다. 다시 시도하세요."))

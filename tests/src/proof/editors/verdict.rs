@@ -122,9 +122,9 @@ mod tests {
         let log = format!("- {}\n- {}\n- {}\n", once.text, double.text, double.text);
         let log = shared.sandbox.write(".jikime/memory/2026-01-28.md", log);
         let db = Connection::open(shared.sandbox.store().join("memory.db")).expect("a database");
-        db.execute("CREATE TABLE memories (content TEXT)", []).expect("a table");
+        db.execute("CREATE TABLE memories (content TEXT, auto INTEGER NOT NULL DEFAULT 0)", []).expect("a table");
         for text in [&once.text, &double.text, &unheard.text] {
-            db.execute("INSERT INTO memories VALUES (?)", [text]).expect("a row");
+            db.execute("INSERT INTO memories (content) VALUES (?)", [text]).expect("a row");
         }
         let wrong = find_misplaced(&shared).expect("rows");
         let ends = ["has 0 rows and 0 entries", "has 1 rows and 2 entries", "has 1 rows and 0 entries"];
