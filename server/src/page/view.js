@@ -83,7 +83,7 @@ addEventListener("beforeunload", (event) => live && isWriting() && event.prevent
 function identity(element) {
   const form = element.closest("form");
   // The checkbox of a task closes it and then opens it again.
-  const changing = form?.matches(".check") ? ["action", "seen"] : ["seen"];
+  const changing = form?.matches(".check") ? ["action", "seen"] : ["seen", "seen_other"];
   const fields = form ? all("input[type=hidden]", form).filter(({ name }) => !changing.includes(name)) : [];
   const about = fields.map(({ value }) => value).join(" ") || element.getAttribute("href") || element.textContent;
   return [element.tagName, element.type, element.name, element.dataset.key, about].join("|");
@@ -93,6 +93,10 @@ const FOCUSABLE = "a, button, input, select, textarea, summary";
 // Since when the first candidate of a review is shown. Keys act on it only after somebody could read it.
 let firstSince = -Infinity;
 const READING_MS = 400;
+
+// Whether the field in which somebody was typing is gone. What is typed on is no shortcut.
+let isFieldGone = false;
+for (const event of ["focusin", "pointerdown"]) document.addEventListener(event, () => (isFieldGone = false));
 
 let running;
 async function refresh() {
@@ -125,7 +129,8 @@ function replaceLive(text) {
   all("details", live).forEach((part) => (part.open ||= open.includes(name(part))));
   const again = focused && all(FOCUSABLE, live).find((part) => identity(part) === focused);
   again?.focus({ preventScroll: true });
-  if (selection) again?.setSelectionRange(...selection);
+  if (selection && again) again.setSelectionRange(...selection);
+  isFieldGone = Boolean(selection && !again);
   loadParts(loaded);
 }
 
@@ -195,6 +200,7 @@ for (const form of all(".search")) {
 
 // Keys: / to search, arrows or j and k through a list, letters for a review, Escape to go back.
 document.addEventListener("keydown", (event) => {
+  if (isFieldGone && event.key !== "Escape") return;
   // A held key presses a button once.
   if (event.repeat && event.key === "Enter" && event.target.closest("button")) event.preventDefault();
   if (event.isComposing || event.repeat || event.ctrlKey || event.metaKey || event.altKey || !live) return;
