@@ -6,6 +6,7 @@ const all = (selector, from = document) => [...from.querySelectorAll(selector)];
 const live = find("#live");
 const toast = find("#toast");
 const token = find('meta[name="form-token"]')?.content;
+const TEXT_FIELD = "textarea, input[type=text]";
 
 // The token in the fragment works once. It leaves the address bar and the history at once.
 if (find("#entry") && location.hash.length > 1) {
@@ -73,7 +74,7 @@ async function act(fields) {
 function isWriting() {
   const first = ({ options }) => Math.max(0, [...options].findIndex((option) => option.defaultSelected));
   return (
-    all("textarea, input[type=text]", live).some((field) => field.value !== field.defaultValue) ||
+    all(TEXT_FIELD, live).some((field) => field.value !== field.defaultValue) ||
     all("select", live).some((choice) => choice.selectedIndex !== first(choice))
   );
 }
@@ -94,9 +95,10 @@ const FOCUSABLE = "a, button, input, select, textarea, summary";
 let firstSince = -Infinity;
 const READING_MS = 400;
 
-// Whether the field in which somebody was typing is gone. What is typed on is no shortcut.
-let isFieldGone = false;
-for (const event of ["focusin", "pointerdown"]) document.addEventListener(event, () => (isFieldGone = false));
+// The text field in which somebody may be typing. If it is replaced or closed meanwhile, what is typed on is no shortcut.
+let typedIn = null;
+document.addEventListener("focusin", ({ target }) => (typedIn = target.matches(TEXT_FIELD) ? target : null));
+document.addEventListener("pointerdown", () => (typedIn = null));
 
 let running;
 async function refresh() {
@@ -121,7 +123,7 @@ function replaceLive(text) {
   const open = all("details", live).filter((part) => part.open).map(name);
   const active = document.activeElement;
   const focused = live.contains(active) ? identity(active) : null;
-  const selection = focused && active.matches("textarea, input[type=text]") ? [active.selectionStart, active.selectionEnd, active.selectionDirection] : null;
+  const selection = focused && active.matches(TEXT_FIELD) ? [active.selectionStart, active.selectionEnd, active.selectionDirection] : null;
   const loaded = new Map(all("[data-loaded]", live).map((part) => [part.dataset.load, part.innerHTML]));
   const first = find(".candidate", live)?.textContent;
   live.innerHTML = text;
@@ -129,8 +131,7 @@ function replaceLive(text) {
   all("details", live).forEach((part) => (part.open ||= open.includes(name(part))));
   const again = focused && all(FOCUSABLE, live).find((part) => identity(part) === focused);
   again?.focus({ preventScroll: true });
-  if (selection && again) again.setSelectionRange(...selection);
-  isFieldGone = Boolean(selection && !again);
+  if (selection) again?.setSelectionRange(...selection);
   loadParts(loaded);
 }
 
@@ -151,7 +152,7 @@ document.addEventListener("submit", async (event) => {
   const form = event.target;
   event.preventDefault();
   if (form.matches(".search")) return searchNow(form);
-  const written = all("textarea, input[type=text]", form);
+  const written = all(TEXT_FIELD, form);
   const sent = written.map((field) => field.value);
   if (await act(Object.fromEntries(new FormData(form)))) {
     written.forEach((field, number) => {
@@ -200,7 +201,10 @@ for (const form of all(".search")) {
 
 // Keys: / to search, arrows or j and k through a list, letters for a review, Escape to go back.
 document.addEventListener("keydown", (event) => {
-  if (isFieldGone && event.key !== "Escape") return;
+  if (typedIn && !typedIn.checkVisibility()) {
+    if (event.key === "Escape") typedIn = null;
+    return;
+  }
   // A held key presses a button once.
   if (event.repeat && event.key === "Enter" && event.target.closest("button")) event.preventDefault();
   if (event.isComposing || event.repeat || event.ctrlKey || event.metaKey || event.altKey || !live) return;
