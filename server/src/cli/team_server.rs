@@ -97,8 +97,9 @@ pub(super) fn run(common: CommonArguments, printer: &Printer, command: TeamServe
             let invitation = json!(Invitation { name, role, days });
             let invited: Invited = of_project(common)?.call(Method::POST, "members", Some(&invitation))?;
             let Invited { name, role, token } = &invited;
-            let text =
-                format!("{name} is a {role}. Give them this token in private; nobody can show it again:\n{token}\n");
+            let text = format!(
+                "{name} has the role {role}. Give them this token in private; nobody can show it again:\n{token}\n"
+            );
             printer.print_value(&invited, || clean_for_terminal(&text))
         }
         TeamServerCommand::Revoke { name } => {

@@ -82,7 +82,14 @@ impl Engine {
         if self.store.team_files()?.values().any(|file| file.notes.iter().any(is_forgotten)) {
             return Err(ToolError::Invalid("the team forgot this text; share another one".to_owned()));
         }
-        self.append_to_team(&author, &render_shared(&memory))?;
+        let line = render_shared(&memory);
+        let path = team_path(&author);
+        let size = fs::metadata(self.store.layout().store_path(&path)).map_or(0, |file| file.len());
+        // Only sharing is refused: retiring and forgetting must always work.
+        if size + line.len() as u64 > TEAM_FILE_LIMIT {
+            return Err(ToolError::Invalid(format!("{path} would be too large to be read")));
+        }
+        self.append_to_team(&author, &line)?;
         let missing = || ToolError::NotFound(format!("{} has too many lines to be read", team_path(&author)));
         Ok((self.shared_row(&memory.id)?.ok_or_else(missing)?, TeamOutcome::Recorded))
     }
@@ -330,10 +337,6 @@ impl Engine {
         self.store.require_writable()?;
         let layout = self.store.layout().clone();
         let lock = self.store.lock().map_err(StoreError::from)?;
-        let before = fs::metadata(layout.store_path(&team_path(author))).map_or(0, |file| file.len());
-        if before + lines.len() as u64 > TEAM_FILE_LIMIT {
-            return Err(ToolError::Invalid(format!("{} would be too large to be read", team_path(author))));
-        }
         create_team_dir(&layout)
             .and_then(|()| append_lines(&layout, author, lines))
             .map_err(|error| unavailable(&format!("write {}", team_path(author)), &error))?;
