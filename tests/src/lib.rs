@@ -45,7 +45,7 @@ pub use crate::polling::{eventually, eventually_some};
 pub use crate::postgres::Postgres;
 pub use crate::program_output::{ProgramOutput, report_skip, run_to_end};
 pub use crate::provider::{ProviderBehaviour, ProviderRequest, ProviderStandIn};
-pub use crate::sandbox::{Binaries, Sandbox};
+pub use crate::sandbox::{Binaries, Sandbox, copy_program};
 #[cfg(unix)]
 pub use crate::team_server::TeamServer;
 #[cfg(unix)]

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::Path;
 
-use crate::sandbox::{Binaries, Sandbox};
+use crate::sandbox::{Binaries, Sandbox, copy_program};
 
 /// The user ids of the sandbox's owner and of another user.
 pub const OWNER: u32 = 65_534;
@@ -20,7 +20,7 @@ impl Sandbox {
         // The build directory may be unreadable to the user.
         let copy = |program: &Path| {
             let copy = self.root().join(program.file_name().expect("a program has a name"));
-            fs::copy(program, &copy).expect("a program that can be copied");
+            copy_program(program, &copy).expect("a program that can be copied");
             copy
         };
         let copies = Binaries { memory: copy(&self.binaries.memory), hook: copy(&self.binaries.hook) };

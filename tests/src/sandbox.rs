@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -57,12 +58,24 @@ impl Binaries {
         fs::create_dir(bin).expect("the folder is new");
         let put = |program: &Path, name: &str| {
             let to = bin.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-            fs::hard_link(program, &to)
-                .or_else(|_| fs::copy(program, &to).map(drop))
-                .expect("a program that can be copied");
+            fs::hard_link(program, &to).or_else(|_| copy_program(program, &to)).expect("a program that can be copied");
             to
         };
         Self { memory: put(&self.memory, "jikime-memory"), hook: put(&self.hook, "jikime-hook") }
+    }
+}
+
+/// Copies a program so that it can be started at once.
+///
+/// On Unix, another process copies it. A file that this process opens for writing is also open in each child that another thread starts
+/// meanwhile, until that child has become its program, and a file that is open for writing cannot be started (`ETXTBSY`).
+pub fn copy_program(from: &Path, to: &Path) -> io::Result<()> {
+    if cfg!(not(unix)) {
+        return fs::copy(from, to).map(drop);
+    }
+    match Command::new("cp").arg(from).arg(to).status()? {
+        status if status.success() => Ok(()),
+        status => Err(io::Error::other(format!("cp ended with {status}"))),
     }
 }
 

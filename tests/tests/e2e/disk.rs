@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use harness::environment;
 use harness::proof::{check_at_rest, texts_in_rows};
-use harness::{Binaries, Era, McpClient, Sandbox, binaries, eventually, sandbox};
+use harness::{Era, McpClient, Sandbox, eventually, sandbox};
 use rstest::rstest;
 use serde_json::json;
 
@@ -367,44 +367,11 @@ fn a_log_of_many_megabytes_is_read_searched_and_added_to() {
 #[cfg(unix)]
 #[test]
 fn store_recovers_from_read_only_permissions() {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    use std::os::unix::fs::PermissionsExt as _;
 
     let mut sandbox = sandbox!();
-    let is_superuser = fs::metadata(sandbox.home()).unwrap().uid() == 0;
-    if is_superuser {
-        // The build directory may be unreadable to that user.
-        let binaries = binaries!();
-        let copy = |path: &Path| {
-            let copy = sandbox.root().join(path.file_name().unwrap());
-            fs::copy(path, &copy).unwrap();
-            copy
-        };
-        let copies = Binaries { memory: copy(&binaries.memory), hook: copy(&binaries.hook) };
-        sandbox.set_binaries(copies);
-    }
-    const NOBODY: u32 = 65_534;
-    let as_user = |mut command: Command| {
-        if is_superuser {
-            std::os::unix::process::CommandExt::uid(&mut command, NOBODY);
-        }
-        command
-    };
-    let root = sandbox.root();
-    let hand_over = || {
-        if is_superuser {
-            let mut pending = vec![root.clone()];
-            while let Some(path) = pending.pop() {
-                chown(&path, Some(NOBODY), None).unwrap();
-                if path.is_dir() {
-                    pending.extend(fs::read_dir(&path).unwrap().map(|item| item.unwrap().path()));
-                }
-            }
-        }
-    };
-    hand_over();
-    let mut serve = sandbox.memory_command();
-    serve.arg("serve");
-    let mut client = McpClient::start(as_user(serve), Era::Modern);
+    sandbox.give_to_a_user();
+    let mut client = sandbox.serve(Era::Modern);
     let save = |client: &mut McpClient, text: &str| {
         client.call("memory_save", json!({ "type": "decision", "content": text })).unwrap()
     };
@@ -425,9 +392,7 @@ fn store_recovers_from_read_only_permissions() {
     fs::set_permissions(&store, fs::Permissions::from_mode(0o700)).unwrap();
     eventually(SEEN, || !save(&mut client, "and this is kept again").is_error);
     client.close();
-    let mut index = sandbox.memory_command();
-    index.arg("index");
-    assert!(as_user(index).status().unwrap().success());
+    sandbox.run_cli(["index"]).assert_success();
     assert!(
         texts(&sandbox)
             .is_superset(&["the walrus guards the vault", "and this is kept again"].map(String::from).into())

@@ -1,11 +1,10 @@
 //! Builds or copies the programs under test. A copy is safe from concurrent builds.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use harness::Binaries;
 use harness::environment;
+use harness::{Binaries, copy_program};
 use serde_json::Value;
 
 /// Builds the programs if necessary, and copies them.
@@ -36,7 +35,7 @@ pub(super) fn build_programs(folder: &Path) -> Result<Binaries, String> {
 pub(super) fn copy_programs(memory: &Path, hook: &Path, folder: &Path) -> Result<Binaries, String> {
     let copy = |path: &Path, name: &str| {
         let copy = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        fs::copy(path, &copy).map_err(|error| format!("cannot copy {}: {error}", path.display()))?;
+        copy_program(path, &copy).map_err(|error| format!("cannot copy {}: {error}", path.display()))?;
         Ok::<PathBuf, String>(copy)
     };
     Ok(Binaries { memory: copy(memory, "jikime-memory")?, hook: copy(hook, "jikime-hook")? })
