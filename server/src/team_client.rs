@@ -110,6 +110,11 @@ impl TeamConnection {
         Self::new(&url, &token).map(Some)
     }
 
+    /// Whether a project has a server, so that nothing needs a commit.
+    pub(crate) fn is_known(project: &Path) -> bool {
+        Self::of_project(project).is_ok_and(|server| server.is_some())
+    }
+
     /// Remembers this as the server of a project, for this user only.
     pub(crate) fn remember(&self, project: &Path) -> Result<(), ToolError> {
         let missing = || ToolError::Invalid("cannot find your settings; set HOME".to_owned());

@@ -7,14 +7,14 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { Host, commandOf } from "./host.mjs";
+import { Host, commandOf, environmentOf } from "./host.mjs";
 import { Model } from "./model.mjs";
 import { story } from "./story.mjs";
 
 const [version, client, binaries, scratch] = process.argv.slice(2);
 const january = version === "2.1.20";
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const [project, home, temporary, outputs] = ["project", "home", "tmp", "outputs"].map((name) => {
+const [project, outputs] = ["project", "outputs"].map((name) => {
     mkdirSync(join(scratch, name));
     return join(scratch, name);
 });
@@ -24,24 +24,7 @@ const faults = [];
 const { sessions, ...answers } = story({ january, project });
 const model = new Model(answers, outputs);
 await model.listen();
-const environment = {
-    HOME: home,
-    PATH: `${binaries}:${process.env.PATH}`,
-    SHELL: "/bin/bash",
-    LANG: "C.UTF-8",
-    TMPDIR: temporary,
-    CLAUDE_CODE_TMPDIR: temporary,
-    // Lets the client run without asking for permissions also as root.
-    IS_SANDBOX: "1",
-    ANTHROPIC_API_KEY: "sk-ant-none",
-    ANTHROPIC_BASE_URL: model.url,
-    HTTPS_PROXY: model.url,
-    NO_PROXY: "127.0.0.1",
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-    DISABLE_AUTOUPDATER: "1",
-    DISABLE_ERROR_REPORTING: "1",
-    DISABLE_TELEMETRY: "1",
-};
+const environment = environmentOf({ binaries, scratch, home: "home", url: model.url });
 
 execFileSync("git", ["init", "--quiet"], { cwd: project, env: environment });
 writeFileSync(join(project, ".mcp.json"), readFileSync(join(root, "mcp.example.json")));

@@ -1,7 +1,7 @@
 // The client: how it is started, told something, and ended; and what it reports of its hooks.
 
 import { spawn } from "node:child_process";
-import { createWriteStream, existsSync, readFileSync, readdirSync } from "node:fs";
+import { createWriteStream, existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -17,6 +17,32 @@ export function commandOf(client) {
     const native = readdirSync(scope).map((name) => join(scope, name, "claude"));
     const found = native.find((path) => existsSync(path));
     return found ? [found] : [process.execPath, join(scope, "claude-code/cli.js")];
+}
+
+/** The variables of a client with a home of its own, which asks the model at `url`. */
+export function environmentOf({ binaries, scratch, home, url }) {
+    const [own, temporary] = [home, "tmp"].map((name) => {
+        mkdirSync(join(scratch, name), { recursive: true });
+        return join(scratch, name);
+    });
+    return {
+        HOME: own,
+        PATH: `${binaries}:${process.env.PATH}`,
+        SHELL: "/bin/bash",
+        LANG: "C.UTF-8",
+        TMPDIR: temporary,
+        CLAUDE_CODE_TMPDIR: temporary,
+        // Lets the client run without asking for permissions also as root.
+        IS_SANDBOX: "1",
+        ANTHROPIC_API_KEY: "sk-ant-none",
+        ANTHROPIC_BASE_URL: url,
+        HTTPS_PROXY: url,
+        NO_PROXY: "127.0.0.1",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+        DISABLE_AUTOUPDATER: "1",
+        DISABLE_ERROR_REPORTING: "1",
+        DISABLE_TELEMETRY: "1",
+    };
 }
 
 /** One session: a client that is told one thing after the other. */

@@ -19,6 +19,7 @@ use super::output::{DIM, KIND, Printer, STRONG, short_id};
 use super::team_server::TeamServerCommand;
 use super::terminal_text::{clean_for_terminal, count_with_unit, one_line};
 use crate::exit;
+use crate::team_client::TeamConnection;
 
 #[derive(Debug, Args)]
 pub(crate) struct TeamArguments {
@@ -143,17 +144,14 @@ pub(super) fn init_team(engine: &mut Engine, printer: &Printer, given: Option<&s
     }
     let path = format!("{STORE_DIR}/{}", team_path(&author));
     let joined = Joined { author: &author, is_ignored: is_ignored(&layout, &path), path };
+    let next = next_step(layout.project(), &format!("{STORE_DIR}/{TEAM_DIR} and {STORE_DIR}/.gitignore"));
     printer.print_value(&joined, || {
-        let commit = format!("Commit {STORE_DIR}/{TEAM_DIR} and {STORE_DIR}/.gitignore, so that the others get them.");
+        let path = &joined.path;
         let ignored = format!(
-            "git ignores {0}, so nothing is shared. Remove the rule that `git check-ignore -v {0}` prints.",
-            joined.path
+            "git ignores {path}, so nothing is shared. Remove the rule that `git check-ignore -v {path}` prints."
         );
-        format!(
-            "You are {author} in this team. `jikime-memory share ID` writes to {}.\n{}\n",
-            joined.path,
-            if joined.is_ignored { ignored } else { commit }
-        )
+        let next = if joined.is_ignored && !TeamConnection::is_known(layout.project()) { &ignored } else { &next };
+        format!("You are {author} in this team. `jikime-memory share ID` writes to {path}.\n{next}\n")
     })
 }
 
@@ -199,25 +197,42 @@ pub(super) fn check_team(engine: &Engine, printer: &Printer) -> anyhow::Result<E
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(exit::USER) })
 }
 
+/// How what was written reaches the others.
+fn next_step(project: &Path, files: &str) -> String {
+    if TeamConnection::is_known(project) {
+        "`jikime-memory team sync` sends it to the others; a running server of MCP does so every ten minutes.".to_owned()
+    } else {
+        format!("Commit {files}, so that the others get it.")
+    }
+}
+
 pub(super) fn share(engine: &mut Engine, printer: &Printer, arguments: &ShareArguments) -> anyhow::Result<()> {
     let ShareArguments { id, anonymise, expires, supersedes } = arguments;
     let options = ShareOptions { anonymise: *anonymise, expires: *expires, supersedes: supersedes.clone() };
-    print_change(printer, &engine.propose(id, &options)?)
+    let changed = engine.propose(id, &options)?;
+    print_change(engine, printer, &changed)
 }
 
 pub(super) fn approve(engine: &mut Engine, printer: &Printer, arguments: &SharedIdArgument) -> anyhow::Result<()> {
-    print_change(printer, &engine.approve(&arguments.id)?)
+    let changed = engine.approve(&arguments.id)?;
+    print_change(engine, printer, &changed)
 }
 
 pub(super) fn retire(engine: &mut Engine, printer: &Printer, arguments: &SharedIdArgument) -> anyhow::Result<()> {
-    print_change(printer, &engine.retire(&arguments.id)?)
+    let changed = engine.retire(&arguments.id)?;
+    print_change(engine, printer, &changed)
 }
 
-fn print_change(printer: &Printer, (row, outcome): &(MemoryRow, TeamOutcome)) -> anyhow::Result<()> {
+fn print_change(
+    engine: &Engine,
+    printer: &Printer,
+    (row, outcome): &(MemoryRow, TeamOutcome),
+) -> anyhow::Result<()> {
     let shared = SharedItem::of(row, &Moment::now());
     let (id, state) = (short_id(&shared.id), shared.state);
+    let next = next_step(engine.store().layout().project(), &format!("{STORE_DIR}/{TEAM_DIR}"));
     printer.print_value(&shared, || match outcome {
-        TeamOutcome::Recorded => format!("{id} is {state}. Commit {STORE_DIR}/{TEAM_DIR}.\n"),
+        TeamOutcome::Recorded => format!("{id} is {state}. {next}\n"),
         TeamOutcome::Unchanged => format!("{id} was {state} already.\n"),
     })
 }

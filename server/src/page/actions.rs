@@ -21,6 +21,7 @@ use super::language::Language;
 use super::shared::{Page, PageError};
 use crate::cli::config_set::write_project_setting;
 use crate::dispatcher::ReadNeed;
+use crate::team_client::TeamConnection;
 
 /// Settings that the page changes.
 const SETTINGS: [&str; 2] = ["brief", "brief_size"];
@@ -121,6 +122,16 @@ fn set(project: &Path, form: &ActionForm, language: Language) -> Result<ActionDo
         None => language.of(format!("Saved: {name} = {literal}"), format!("저장했습니다: {name} = {literal}")),
     };
     Ok(ActionDone::with_message(message))
+}
+
+/// Says what was done for the team, and what takes it to the others.
+fn of_team(engine: &Engine, done: &str, language: Language) -> ActionDone {
+    let next = if TeamConnection::is_known(engine.store().layout().project()) {
+        "."
+    } else {
+        language.of("; commit the file.", ". 파일을 커밋하세요.")
+    };
+    ActionDone::with_message(format!("{done}{next}"))
 }
 
 impl ActionForm {
@@ -229,17 +240,17 @@ impl ActionForm {
             }
             "share" => match engine.propose(id, &ShareOptions::default())?.1 {
                 TeamOutcome::Recorded => {
-                    language.of("Proposed to the team; commit the file.", "팀에 제안했습니다. 파일을 커밋하세요.")
+                    return Ok(of_team(engine, language.of("Proposed to the team", "팀에 제안했습니다"), language));
                 }
                 TeamOutcome::Unchanged => language.of("It was shared before.", "이미 공유한 적이 있습니다."),
             },
             "approve" => {
                 engine.approve(id)?;
-                language.of("Approved; commit the file.", "승인했습니다. 파일을 커밋하세요.")
+                return Ok(of_team(engine, language.of("Approved", "승인했습니다"), language));
             }
             "retire" => {
                 engine.retire(id)?;
-                language.of("Retired; commit the file.", "종료했습니다. 파일을 커밋하세요.")
+                return Ok(of_team(engine, language.of("Retired", "종료했습니다"), language));
             }
             other => return Err(ToolError::Invalid(format!("{other:?} is no action"))),
         };

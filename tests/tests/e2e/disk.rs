@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use harness::environment;
 use harness::proof::{check_at_rest, texts_in_rows};
-use harness::{Era, McpClient, Sandbox, eventually, sandbox};
+use harness::{Era, McpClient, Sandbox, binaries, eventually, sandbox};
 use rstest::rstest;
 use serde_json::json;
 

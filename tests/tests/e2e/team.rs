@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use harness::{Era, Sandbox, binaries, sandbox};
+use harness::{Era, PageServer, Sandbox, binaries, sandbox};
 use rstest::rstest;
 use schema::log::shared_id;
 use schema::model::memory::MemoryType;
@@ -123,6 +123,23 @@ fn approved_decision_reaches_the_briefs_of_others() {
     jun.pull();
     let brief = jun.brief();
     assert!(brief.contains("npm again") && !brief.contains("pnpm"), "{brief}");
+}
+
+#[test]
+fn proposals_of_others_are_approved_in_the_page() {
+    let [minji, jun, _] = team();
+    let id = minji.share("decision", "We use pnpm for all packages");
+    minji.push();
+    jun.pull();
+    jun.share("convention", "Commits are signed");
+    let page = PageServer::start(jun.sandbox.memory_command());
+    let review = page.get("review").body;
+    assert!(review.contains("We use pnpm for all packages") && review.contains("minji"), "{review}");
+    assert!(!review.contains("Commits are signed"), "others approve one's own: {review}");
+    let done = page.act(&format!("action=approve&id={id}"));
+    assert!(done.body.contains("Approved; commit the file."), "{}", done.body);
+    assert!(!page.get("review").body.contains("We use pnpm"));
+    assert!(jun.brief().contains("We use pnpm"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use harness::environment::is_long;
-use harness::{HttpAnswer, Postgres, Sandbox, TeamServer, report_skip, sandbox};
+use harness::{HttpAnswer, HttpServer, Postgres, Sandbox, TeamServer, report_skip, sandbox};
 use schema::log::{TeamAction, TeamNote, render_shared, shared_id};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryType};
 use schema::model::moment::Moment;
@@ -151,6 +151,33 @@ fn an_approved_decision_is_in_the_briefs_of_all_members() {
     let refused = yuna.run_cli(["team", "sync"]);
     assert!(!refused.status.success() && refused.stderr.contains("cannot reach"), "{refused:#?}");
     assert_eq!(shared(&yuna).len(), 1);
+}
+
+/// A host that can start no program asks a server of MCP that runs elsewhere in the member's name.
+#[test]
+fn a_host_elsewhere_uses_the_memory_of_the_team_over_http() {
+    const TOKEN: &str = "a-token-of-the-tests-only";
+    let Some(team) = Team::start() else { return };
+    let minji = team.machine("minji", &team.admin);
+    let mut jun = team.machine("jun", &team.invite("jun", "writer"));
+    share(&minji, "Sessions are stored in Redis, because two servers share them.");
+    sync(&minji);
+    sync(&jun);
+    jun.set_variable("JIKIME_HTTP_TOKEN", TOKEN);
+    jun.set_variable("JIKIME_TEAM_SHARE_BY_MODEL", "true");
+    let server = HttpServer::start(&jun, &[]);
+    let ask = |tool: &str, arguments: Value| {
+        let answer = server.ask(TOKEN, "tools/call", json!({"name": tool, "arguments": arguments})).message();
+        answer["result"].clone()
+    };
+    let found = ask("memory_search", json!({"query": "where are sessions stored?"}));
+    assert!(found.to_string().contains("in Redis"), "{found:#}");
+    let learned = "Redis drops sessions without a password change.";
+    let saved = ask("memory_save", json!({"type": "learning", "content": learned, "share": true}));
+    assert!(saved.to_string().contains("proposed to the team"), "{saved:#}");
+    sync(&jun);
+    sync(&minji);
+    assert!(shared(&minji).contains(&(learned.to_owned(), "proposed".to_owned())), "{:?}", shared(&minji));
 }
 
 #[test]

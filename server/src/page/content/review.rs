@@ -22,6 +22,8 @@ const TURN: Duration = Duration::from_millis(300);
 
 #[derive(Debug)]
 pub(in crate::page) struct ReviewList {
+    /// Memories that other members proposed to the team.
+    pub(in crate::page) proposals: Vec<ReviewedText>,
     pub(in crate::page) candidates: Vec<CandidateItem>,
     pub(in crate::page) total: usize,
     /// Candidates that return later.
@@ -60,8 +62,11 @@ pub(in crate::page) fn list(engine: &mut Engine, hidden: &HashSet<String>) -> Re
         let mut rows = std::iter::once(&candidate.older).chain(&candidate.newer);
         !rows.any(|row| hidden.contains(row.memory.id.as_str()))
     };
+    let mut shared = engine.shared_memories()?;
+    shared.retain(|row| engine.may_approve(row) && !hidden.contains(row.memory.id.as_str()));
     let shown: Vec<&ReviewCandidate> = report.candidates.iter().filter(is_shown).collect();
     Ok(ReviewList {
+        proposals: shared.iter().take(SHOWN).map(|row| ReviewedText::new(row, &sanitizer)).collect(),
         candidates: shown.iter().take(SHOWN).map(|candidate| CandidateItem::new(candidate, &sanitizer)).collect(),
         total: shown.len(),
         put_off: report.put_off,

@@ -2,9 +2,10 @@
 
 use axum::extract::{Query, State};
 use maud::{Markup, html};
+use schema::model::sharing::team_author;
 use serde::Deserialize;
 
-use super::frame::{View, chip, link, short_id};
+use super::frame::{View, action, chip, link, short_id};
 use crate::diff::differences;
 use crate::page::content::review::{CandidateItem, ReviewedText, list};
 use crate::page::language::Language;
@@ -28,8 +29,9 @@ pub(in crate::page) async fn review(
         Language::Korean => format!("검토할 것 {}개. 고르기 전에는 아무것도 바뀌지 않습니다.", found.total),
     };
     let live = html! {
+        @if !found.proposals.is_empty() { (proposals(&found.proposals, language)) }
         @if !found.is_complete { p.quiet data-again { (language.of("Still comparing …", "비교하는 중 …")) } }
-        @else if found.candidates.is_empty() {
+        @else if found.candidates.is_empty() && found.proposals.is_empty() {
             p.empty { (language.of("Nothing found to review.", "검토할 것을 찾지 못했습니다.")) }
         }
         @if !found.candidates.is_empty() {
@@ -43,6 +45,25 @@ pub(in crate::page) async fn review(
     };
     let title = language.of("Review", "검토");
     View { page: &page, language, place: "review", title, fixed: html! {}, live }.answer(query.part.as_ref())
+}
+
+/// What other members proposed to the team.
+fn proposals(proposals: &[ReviewedText], language: Language) -> Markup {
+    html! {
+        h2 { (language.of("Proposed to the team", "팀에 제안된 기억")) }
+        ol.candidates {
+            @for text in proposals {
+                @let seen = [("id", text.id.as_str()), ("seen", text.digest.as_str())];
+                li {
+                    (side(text, &html! { (text.text) }, team_author(&text.path), language))
+                    div.actions {
+                        (action("approve", &seen, language.of("Approve", "승인")))
+                        (action("retire", &seen, language.of("Retire", "종료")))
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn kind_name(kind: &str, language: Language) -> &str {
