@@ -25,6 +25,7 @@ pub(crate) use id_claims::IdClaims;
 pub use id_claims::claim_rank;
 pub use locator::Locator;
 pub(crate) use log_state::LogState;
+pub(crate) use log_state::RESTORED_AGE;
 pub use log_state::SyncedLog;
 pub(crate) use memory_row::EntryState;
 pub use memory_row::{MemoryFilter, MemoryRow, PendingWrite, SharingFilter};

@@ -50,11 +50,20 @@ fn first_hash([hash @ .., _, _, _, _]: &[u8; 8]) -> u32 {
     u32::from_le_bytes(*hash)
 }
 
-/// A word of a concept, and its column: the language.
+/// A word of a concept, and its column: the language, or [`KINDS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ConceptWord<'t> {
     pub(crate) text: &'t str,
     pub(crate) language: usize,
+}
+
+/// The column of names of things that are one of the concept: Postgres is a database. They find no concept.
+const KINDS: usize = 8;
+
+impl ConceptWord<'_> {
+    pub(crate) fn is_kind(&self) -> bool {
+        self.language == KINDS
+    }
 }
 
 /// The words of a line, without the heading.
@@ -130,7 +139,7 @@ mod tests {
         let mut rows = Vec::new();
         let mut start = 0u32;
         for line in text.split_inclusive('\n') {
-            for word in concept_words(line) {
+            for word in concept_words(line).filter(|word| !word.is_kind()) {
                 let key = lookup_key(word.text);
                 rows.extend(finding_keys(&key).map(|key| (key_hash(&key), start)));
             }
@@ -157,12 +166,27 @@ mod tests {
     }
 
     #[test]
-    fn glossary_lines_have_eight_columns_and_findable_words() {
+    fn kinds_are_found_and_find_nothing() {
+        let text = "database\t\t\t\t\t\t\t\tpostgres|sqlite\n";
+        let table = build_table(text);
+        let sample = Glossary { text, table: &table };
+        let kinds = |said: &str| -> Vec<String> {
+            let key = lookup_key(said);
+            let words = sample.concepts(&key).flatten();
+            words.filter(ConceptWord::is_kind).map(|word| word.text.to_owned()).collect()
+        };
+        assert_eq!(kinds("databases"), ["postgres", "sqlite"]);
+        assert!(kinds("postgres").is_empty());
+    }
+
+    #[test]
+    fn glossary_lines_have_nine_columns_and_findable_words() {
         for (number, line) in WORDS.lines().enumerate() {
-            assert_eq!(line.split('\t').count(), 8, "line {}: {line}", number + 1);
+            assert_eq!(line.split('\t').count(), 9, "line {}: {line}", number + 1);
             for word in concept_words(line) {
                 let key = lookup_key(word.text);
-                assert!(!key.is_empty() && glossary().contains(&key), "line {}: {word:?}", number + 1);
+                let is_found = word.is_kind() || glossary().contains(&key);
+                assert!(!key.is_empty() && is_found, "line {}: {word:?}", number + 1);
             }
         }
     }

@@ -28,7 +28,7 @@ use crate::model::moment::Moment;
 use crate::model::state_note::{SESSION, Settlement, StateChange, StateNote};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::forgotten::{self, ForgottenHashes};
-use crate::store::{EntryState, MemoryRow, PendingWrite, Rows, Store, StoreError};
+use crate::store::{EntryState, MemoryRow, PendingWrite, RESTORED_AGE, Rows, Store, StoreError};
 
 /// For how many seconds the same text in a session counts as the same memory.
 pub const WINDOW: i64 = 60;
@@ -258,8 +258,8 @@ impl CaptureTransaction<'_> {
             return Ok(false);
         }
         let Ok(path) = self.write_entry(&memory)? else { return Ok(false) };
-        // Without a time, so that it is not restored a second time.
-        self.rows.set_entry_state(seq, &path, EntryState::Found)?;
+        // It is restored again only if a save overwrites it at once, which had read the file before. A later save deleted it on purpose.
+        self.rows.set_entry_state(seq, &path, EntryState::At(now_millis() - RESTORED_AGE))?;
         Ok(true)
     }
 

@@ -7,10 +7,11 @@
 //! | --- | --- | --- |
 //! | gives up | "no longer X", "X, not Y", "instead of X", "from X to Y", "drop X", "X 대신", "X 말고", "X 는 취소", "X はやめて" | the older text contains all of X and shares another term; if X is gone completely, no other term |
 //! | another quantity | another number with the same unit | the terms of one are among those of the other, with two in common or a word of change |
-//! | goes back | chooses something that the older text gave up | a word of change |
+//! | goes back | chooses something that the older text gave up, or returns to something ("rollback after all", "역시 서버로") | a word of change |
+//! | leaves | complains about a name or a number, and then changes to something else | the older text chooses that name or has that number |
 //! | another choice | both choose a name for the same terms | "the S is X", "S 는 X", or a word of change |
 
-use self::choices::{choices, defines, is_change};
+use self::choices::{choices, defines, is_change, returns_to};
 pub use self::edits::changes_of_edits;
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
 pub use self::index::StatementIndex;
@@ -54,6 +55,8 @@ pub struct Statement {
     changes: bool,
     /// Whether it mentions an earlier state.
     mentions_past: bool,
+    /// What it chooses after it was decided otherwise: "rollback after all".
+    returns_to: Vec<String>,
 }
 
 /// The evidence that is needed to treat a text as replaced.
@@ -83,6 +86,7 @@ impl Statement {
             defines: defines(&tokens),
             changes: tokens.iter().enumerate().any(|(at, token)| is_change(&tokens, at, token)),
             mentions_past: tokens.iter().any(|token| PAST.contains(&token.text)),
+            returns_to: returns_to(&tokens),
         };
         for list in [&mut statement.terms, &mut statement.choices] {
             list.sort_unstable();
@@ -94,7 +98,12 @@ impl Statement {
 
     /// Whether it gives up, sets or chooses something. Every rule needs one of these.
     fn can_replace(&self) -> bool {
-        !self.given_up.is_empty() || !self.quantities.is_empty() || !self.choices.is_empty()
+        self.reverses() || !self.quantities.is_empty() || !self.choices.is_empty()
+    }
+
+    /// Whether it gives something up, or returns to something.
+    fn reverses(&self) -> bool {
+        !self.given_up.is_empty() || !self.returns_to.is_empty()
     }
 
     /// Returns what it shares with any statement that it replaces.
@@ -109,12 +118,14 @@ impl Statement {
             || self.sets_another_quantity(older)
             || self.chooses_another(older)
             || self.goes_back(older)
+            || self.leaves_choice(older)
+            || self.returns(older, strictness)
             || strictness == Strictness::Loose && self.gives_up_a_name(older)
     }
 
     /// Whether it gives up a name or a quantity of the older statement.
     fn gives_up_a_name(&self, older: &Self) -> bool {
-        self.given_up.iter().filter(|given_up| given_up.scope != Scope::Subject).any(|given_up| {
+        self.given_up.iter().filter(|given_up| matches!(given_up.scope, Scope::All | Scope::Removed)).any(|given_up| {
             let has_name = given_up.names.iter().any(|name| older.terms.contains(name));
             let is_all_of_it = given_up.scope == Scope::All
                 || given_up.terms.iter().all(|term| given_up.names.contains(term) || PARTS.contains(term));
@@ -127,7 +138,7 @@ impl Statement {
     }
 
     fn gives_up(&self, older: &Self) -> bool {
-        self.given_up.iter().filter(|given_up| given_up.scope != Scope::Removed).any(|given_up| {
+        self.given_up.iter().filter(|given_up| matches!(given_up.scope, Scope::All | Scope::Subject)).any(|given_up| {
             let has_all = given_up.terms.iter().all(|term| older.terms.contains(term))
                 && given_up.quantities.iter().all(|quantity| older.quantities.contains(quantity));
             let gives_it_up_as_well = older.given_up.iter().any(|other| {
@@ -160,6 +171,24 @@ impl Statement {
         // Numbers without a unit are versions, ports and counts, so they need more terms in common.
         let least = if old.1.is_empty() || !self.changes && of_unit.len() == 1 { 2 } else { 1 };
         common >= least && (is_same_subject || of_unit.len() == 2)
+    }
+
+    /// Whether it leaves a name that the older statement chooses, or a number of it.
+    fn leaves_choice(&self, older: &Self) -> bool {
+        self.given_up.iter().filter(|given_up| given_up.scope == Scope::Chosen).any(|given_up| {
+            let has_number = |(number, unit): &(f64, String)| {
+                older.quantities.iter().any(|(old, old_unit)| {
+                    number == old && (unit == old_unit || unit.is_empty() || old_unit.is_empty())
+                })
+            };
+            given_up.names.iter().any(|name| older.choices.contains(name)) || given_up.quantities.iter().any(has_number)
+        })
+    }
+
+    /// Whether it returns to something that the older statement mentions. A conclusion must also choose something.
+    fn returns(&self, older: &Self, strictness: Strictness) -> bool {
+        let is_decided = strictness == Strictness::Loose || older.can_replace();
+        is_decided && older.returns_to.is_empty() && self.returns_to.iter().any(|term| older.terms.contains(term))
     }
 
     /// Whether it returns to something that the older statement gave up.

@@ -9,11 +9,13 @@ use reports::{DOUBTS, ENDS, IRREGULAR, KOREAN_ENDS, OPEN, OPEN_WORDS, references
 
 mod closings;
 mod conditions;
+mod lists;
 mod reports;
 
 pub use closings::{declined, done_as_ordered, dropped};
 use conditions::without_awaited;
 pub use conditions::{BLOCKED_BY, awaited, came_about, with_awaited_removed};
+pub use lists::{done_except_left, done_of_list};
 
 /// The maximum length of a text that is searched for finished tasks, in bytes.
 const LONGEST: usize = 16 * 1024;

@@ -106,6 +106,10 @@ impl Store {
 /// The most milliseconds between the append of an entry and a save that overwrites it, because an editor had the file open.
 const OVERWRITTEN: i64 = 10_000;
 
+/// The age in milliseconds that a restored entry begins with. A save within the last two seconds of its ten overwrites it; a later one
+/// deletes it.
+pub(crate) const RESTORED_AGE: i64 = OVERWRITTEN - 2_000;
+
 /// The most milliseconds that the clock of the disk may be behind ours.
 const SLACK: i64 = 1_000;
 

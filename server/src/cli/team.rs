@@ -200,7 +200,8 @@ pub(super) fn check_team(engine: &Engine, printer: &Printer) -> anyhow::Result<E
 /// How what was written reaches the others.
 fn next_step(project: &Path, files: &str) -> String {
     if TeamConnection::is_known(project) {
-        "`jikime-memory team sync` sends it to the others; a running server of MCP does so every ten minutes.".to_owned()
+        "`jikime-memory team sync` sends it to the others; a running server of MCP does so every ten minutes."
+            .to_owned()
     } else {
         format!("Commit {files}, so that the others get it.")
     }
@@ -223,11 +224,7 @@ pub(super) fn retire(engine: &mut Engine, printer: &Printer, arguments: &SharedI
     print_change(engine, printer, &changed)
 }
 
-fn print_change(
-    engine: &Engine,
-    printer: &Printer,
-    (row, outcome): &(MemoryRow, TeamOutcome),
-) -> anyhow::Result<()> {
+fn print_change(engine: &Engine, printer: &Printer, (row, outcome): &(MemoryRow, TeamOutcome)) -> anyhow::Result<()> {
     let shared = SharedItem::of(row, &Moment::now());
     let (id, state) = (short_id(&shared.id), shared.state);
     let next = next_step(engine.store().layout().project(), &format!("{STORE_DIR}/{TEAM_DIR}"));

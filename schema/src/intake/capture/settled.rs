@@ -1,12 +1,13 @@
 //! Finds earlier memories that an event settles: the failure that it repeats, the failures that a success ends, the tasks that a text
 //! reports as done.
 
+use std::cmp::Reverse;
+
 use crate::model::failure::{Success, is_settled_by, signature};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
-use crate::model::tool_usage::files;
-use crate::prose::tasks::{declined, done_as_ordered, dropped, finished};
+use crate::prose::tasks::{declined, done_as_ordered, done_except_left, done_of_list, dropped, finished};
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
 /// How many of the newest failures and open tasks are compared.
@@ -76,18 +77,77 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
         }
     } else if let Some(prompt) = newest(MemoryType::UserPrompt, 1)?.pop() {
         let is_of_turn = |row: &MemoryRow| row.order() > prompt.order();
-        let changes = newest(MemoryType::ToolUsage, 1)?.into_iter().filter(is_of_turn);
-        let has_changed = changes.into_iter().any(|row| files(&row.memory.content).next().is_some());
+        let changes: Vec<MemoryRow> = newest(MemoryType::ToolUsage, 1)?.into_iter().filter(is_of_turn).collect();
         let is_open_failure = |row: &MemoryRow| {
             let is_repeated = row.state.repeated_at.is_some_and(|at| at.unix() >= prompt.memory.at.unix());
             row.state.phase == Phase::Open && (is_of_turn(row) || is_repeated)
         };
         let has_failed = newest(MemoryType::Error, TURN_FAILURES)?.iter().any(is_open_failure);
-        if has_changed && !has_failed {
-            settled.extend(done_as_ordered(&prompt.memory.content, &memory.content, &texts));
+        let asked = &prompt.memory.content;
+        if !changes.is_empty() && !has_failed {
+            settled.extend(done_as_ordered(asked, &memory.content, &texts));
+        }
+        let edited: String = changes.iter().map(|row| row.memory.content.as_str()).collect();
+        let lists = task_lists(rows, &open)?;
+        if let Some(list) = lists.iter().find(|list| list.told < prompt.order()) {
+            let done = done_of_list(asked, &memory.content, &edited, &list.texts());
+            settled.extend(done.into_iter().filter_map(|item| list.items[item].1));
+        }
+        for list in &lists {
+            let open: Vec<usize> = list.items.iter().filter_map(|(_, task)| *task).collect();
+            let open_texts: Vec<&str> = open.iter().map(|at| texts[*at]).collect();
+            settled.extend(done_except_left(&memory.content, &open_texts).into_iter().map(|at| open[at]));
         }
     }
     settled.sort_unstable();
     settled.dedup();
     Ok(settled.into_iter().map(|at| open[at].id.clone()).collect())
+}
+
+/// A list in an answer of which tasks were concluded.
+struct TaskList {
+    /// The [`MemoryRow::order`] of the answer.
+    told: (i64, i64),
+    /// The items with the index of the open task, if it is still open.
+    items: Vec<(String, Option<usize>)>,
+}
+
+impl TaskList {
+    fn texts(&self) -> Vec<&str> {
+        self.items.iter().map(|(text, _)| text.as_str()).collect()
+    }
+}
+
+/// Returns the lists of two and more items that open tasks come from, the newest first.
+fn task_lists(rows: Rows<'_>, open: &[Memory]) -> rusqlite::Result<Vec<TaskList>> {
+    let mut sources: Vec<&MemoryId> = Vec::new();
+    for source in open.iter().filter_map(|task| task.attributes.source.as_ref()) {
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    let mut lists = Vec::new();
+    for source in sources {
+        let Some(answer) = rows.by_id(source)? else { continue };
+        let task_of = |item: &str| {
+            let is_it =
+                |task: &Memory| task.attributes.source.as_ref() == Some(source) && item.contains(task.content.trim());
+            open.iter().position(is_it)
+        };
+        let items: Vec<_> =
+            answer.memory.content.lines().filter_map(list_item).map(|item| (item.to_owned(), task_of(item))).collect();
+        if items.len() > 1 {
+            lists.push(TaskList { told: answer.order(), items });
+        }
+    }
+    lists.sort_by_key(|list| Reverse(list.told));
+    Ok(lists)
+}
+
+/// Returns the text of a line that is an item: "1. renew the key", "- renew the key".
+fn list_item(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let marks: &[&str] = if rest.len() < line.len() { &[". ", ") "] } else { &["- ", "* "] };
+    marks.iter().find_map(|mark| rest.strip_prefix(mark)).map(str::trim)
 }

@@ -34,6 +34,26 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
     found
 }
 
+/// Returns what a text chooses although it was decided otherwise before: "rollback after all", "역시 서버로 가자".
+pub(super) fn returns_to(tokens: &[ProseToken]) -> Vec<String> {
+    static AGAIN: WordList = WordList::words("역시 결국");
+    const REACH: usize = 4;
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if token.text == "after" && tokens.get(at + 1).is_some_and(|next| next.text == "all") {
+            let clause = tokens[..at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
+            let near = &tokens[clause.max(at.saturating_sub(REACH))..at];
+            found.extend(near.iter().filter(|token| token.is_term()).map(|token| token.text.clone()));
+        }
+        if AGAIN.contains(&token.text) {
+            let next = tokens[at + 1..].iter().take(REACH);
+            let chosen = next.filter(|next| next.is_term() && matches!(next.particle, "로" | "으로"));
+            found.extend(chosen.map(|token| token.text.clone()));
+        }
+    }
+    found
+}
+
 /// Whether a text defines something: "the S is", "S는".
 pub(super) fn defines(tokens: &[ProseToken]) -> bool {
     let subject = tokens.iter().take(4).position(ProseToken::is_term);

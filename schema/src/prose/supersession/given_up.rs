@@ -24,6 +24,8 @@ pub(super) enum Scope {
     Subject,
     /// Completely.
     All,
+    /// As far as the older statement chooses it.
+    Chosen,
     /// It was removed, which often means only a file or a part of something that stays.
     Removed,
 }
@@ -41,8 +43,8 @@ static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
         Scope::All,
         WordList::phrases(
             "no longer|no more|forget|kick out|rip out|ripped out|scrap|throw out|stop|stopped|drop|dropping|dropped|\
-             get rid of|getting rid of|got rid of|abandon|ditch|retire|retiring|deprecate|replace|replacing|replaced|\
-             away from",
+             get rid of|getting rid of|got rid of|give up on|giving up on|gave up on|done with|moving off|moved off|abandon|ditch|\
+             retire|retiring|deprecate|replace|replacing|replaced|away from",
         ),
     ),
     (Scope::Removed, WordList::words("remove removed delete deleted uninstalled")),
@@ -82,6 +84,19 @@ static ENDS: WordList = WordList::words(
 /// Words that end the phrase after "for".
 static REASONS: WordList = WordList::words("and as because but since so when while");
 
+/// Verbs before words of [`FAILURES`]: "HDF5 has proved unworkable", "the dialog was a flop".
+static PROVES: WordList = WordList::words("are has is proved proves turned was were");
+
+/// What did not work, at most a few words after such a verb.
+static FAILURES: WordList = WordList::words(
+    "dead disaster failure flop hopeless mistake toast unmaintained unreliable unusable unworkable useless",
+);
+
+/// Phrases behind something that is given up, as tokens: "the hook goes away".
+static GIVES_UP_BEHIND: WordList = WordList::phrases(
+    "goe away|has to go|must go|didnt work out|doesnt work out|isnt working out|is a dead end|was a dead end",
+);
+
 /// Verbs after "no longer" and "stop", which are not part of what is given up.
 static VERBS_BEHIND: WordList =
     WordList::words("build call depend deploy keep need put rely run send ship simulate store support use want write");
@@ -89,13 +104,18 @@ static VERBS_BEHIND: WordList =
 /// Korean words that follow something that is given up.
 static GIVES_UP_BEFORE: [(Scope, WordList); 3] = [
     (Scope::Subject, WordList::words("대신 없이 말고 아니라 아니고 빼고 빼자")),
-    (Scope::All, WordList::words("취소 폐기 버리 그만 없애 걷어 쓰지 중단 철회 포기 접고 접자 접는 접기로")),
+    (
+        Scope::All,
+        WordList::words(
+            "취소 폐기 버리 그만 없애 걷어 쓰지 중단 철회 포기 접고 접자 접는 접기로 망했 망함 망하 안되겠 실패였 실패했",
+        ),
+    ),
     (Scope::Removed, WordList::words("제거 지우")),
 ];
 
 /// Korean verbs of change after "A에서 B로".
-static CHANGES_TO: WordList = WordList::words(
-    "바꾸 바꿔 바꿨 변경 전환 옮기 옮겨 교체 이전 넘어가 바꿈 늘리 늘린 늘려 늘림 올리 올린 올려 올림 내리 내린 내려 줄이 줄인 줄여 낮추 낮춘 낮춰 높이 높인 높여",
+pub(super) static CHANGES_TO: WordList = WordList::words(
+    "바꾸 바꿔 바꿨 바꿉 갈아타 갈아탑 갈아탔 변경 전환 옮기 옮겨 교체 이전 넘어가 바꿈 늘리 늘린 늘려 늘림 올리 올린 올려 올림 내리 내린 내려 줄이 줄인 줄여 낮추 낮춘 낮춰 높이 높인 높여",
 );
 
 pub(super) fn given_up(tokens: &[ProseToken]) -> Vec<GivenUp> {
@@ -119,6 +139,9 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     if matches!(word(0), Some("is" | "are")) && word(1).is_some_and(|next| GONE.contains(next)) {
         let start = tokens[..at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
         return Some(collect(&tokens[start..at], Scope::All));
+    }
+    if let Some(failed) = failed(tokens, at) {
+        return Some(failed);
     }
     // "no brew at all"
     let is_at_all = |offset: usize| word(offset) == Some("at") && word(offset + 1) == Some("all");
@@ -177,6 +200,27 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     Some(given_up)
 }
 
+/// Returns the subject of a clause that says that it failed or goes.
+fn failed(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
+    const REACH: usize = 5;
+    let is_next = |phrase: &&&str| {
+        phrase
+            .split(' ')
+            .enumerate()
+            .all(|(n, expected)| tokens.get(at + n).is_some_and(|token| token.text == expected))
+    };
+    let rest = tokens[at..].iter().skip(1).take(REACH);
+    let fails = PROVES.contains(&tokens[at].text) && { rest }
+        .take_while(|token| !token.begins_clause && token.text != "not")
+        .any(|token| FAILURES.contains(&token.text));
+    if !fails && GIVES_UP_BEHIND.iter().find(is_next).is_none() {
+        return None;
+    }
+    let start = tokens[..at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
+    // A name says enough. Of other words, all of the subject must fit.
+    Some(collect(&tokens[start..at], Scope::All)).filter(|given_up| (1..=3).contains(&given_up.terms.len()))
+}
+
 fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     let token = &tokens[at];
     if token.text.is_ascii() && token.particle.is_empty() {
@@ -211,7 +255,7 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     Some(collect(&tokens[start..at], *scope))
 }
 
-fn collect(tokens: &[ProseToken], scope: Scope) -> GivenUp {
+pub(super) fn collect(tokens: &[ProseToken], scope: Scope) -> GivenUp {
     // "the react-native-mmkv dependency": the word before the part is the name.
     let is_of_part = |at: usize| tokens.get(at + 1).is_some_and(|next| PARTS.contains(&next.text));
     let is_name = |(at, token): &(usize, &ProseToken)| token.is_term() && (token.is_name || is_of_part(*at));

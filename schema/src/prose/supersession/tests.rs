@@ -25,6 +25,15 @@ fn replaces(newer: &str, older: &str) -> bool {
 #[case::korean_given_up("MBTiles 접고 Room으로 바꾸자", "MBTiles로 가자")]
 #[case::korean_left_out("마이그레이션은 안 하기로 했어", "기존 파일의 마이그레이션")]
 #[case::japanese("やっぱり Firestore はやめて PostgreSQL にする", "打刻データは Firestore に保存することにした")]
+#[case::flop("The dialog was a flop.", "We show a warning dialog before somebody overwrites a colleague")]
+#[case::unworkable("HDF5 has proved unworkable.", "Then we take HDF5, our viewer can show it")]
+#[case::goes_away("A change goes out a day before, and the hook goes away.", "Turn the job into a pre-upgrade hook")]
+#[case::after_all("we're doing rollback after all", "stay on lockstep with 5 frames, rollback is a rabbit hole")]
+#[case::korean_failed("로컬 알림 망했다.", "복약 알림은 앱에서 로컬 알림으로 돌리자")]
+#[case::korean_syllable(
+    "분산 락은 걷어내고 조건부 UPDATE로 바꿉시다.",
+    "Redisson 분산 락으로 SKU별로 잡는 걸로 하시죠."
+)]
 #[case::korean_quantity("이제 토큰 만료는 30분으로 한다", "토큰 만료는 15분")]
 fn change_replaces_the_older_statement(#[case] newer: &str, #[case] older: &str) {
     assert!(replaces(newer, older), "{:?}\n{:?}", Statement::of(newer), Statement::of(older));
@@ -46,6 +55,7 @@ fn change_replaces_the_older_statement(#[case] newer: &str, #[case] older: &str)
 #[case::does_not("The gateway does not retry webhooks", "Webhooks are signed by the gateway")]
 #[case::korean_other("이미지는 S3 대신 로컬에 저장", "로그는 S3에 보관한다")]
 #[case::korean_other_value("재시도는 5번까지", "타임아웃은 5초")]
+#[case::no_flop("The dialog was not a failure.", "We show a warning dialog before somebody overwrites a colleague")]
 #[case::korean_qualified("리프레시 토큰 만료는 30일", "액세스 토큰 만료는 15분")]
 fn statement_about_something_else_replaces_nothing(#[case] newer: &str, #[case] older: &str) {
     assert!(!replaces(newer, older), "{:?}\n{:?}", Statement::of(newer), Statement::of(older));
@@ -134,4 +144,22 @@ fn most_replacements_are_found_with_few_errors() {
     }
     assert!(seen * 100 >= 88 * replaced, "{seen} of {replaced}");
     assert!(taken.len() <= 1, "{taken:#?}");
+}
+
+#[rstest]
+#[case::korean(
+    "GoldenGate가 LOB 컬럼을 잘라버립니다. Debezium으로 교체합니다.",
+    "도구는 GoldenGate로 정하겠습니다.",
+    true
+)]
+#[case::english("Redis loses writes and crashes daily. Move the queue to SQS.", "Use Redis for the queue", true)]
+#[case::number("512로 자르니까 요금표가 반토막 나. 조항 단위로 바꿔.", "청크 크기는 512 토큰으로 하자", true)]
+#[case::praise("Redis works great. Move the queue to SQS.", "Use Redis for the sessions", false)]
+#[case::repair("Redis crashes daily. Find out why.", "Use Redis for the queue", false)]
+#[case::not_chosen("Redis crashes daily. Move the queue to SQS.", "Our Redis runs on port 6380", false)]
+#[case::kept("Redis crashes daily. Move the queue to Redis Cluster.", "Use Redis for the queue", false)]
+fn complaint_before_a_change_leaves_what_was_chosen(#[case] prompt: &str, #[case] older: &str, #[case] expected: bool) {
+    let older = Statement::of(older);
+    let replaces = reversals(prompt).iter().any(|newer| newer.replaces(&older, Strictness::Strict));
+    assert_eq!(replaces, expected, "{:#?}\n{older:#?}", reversals(prompt));
 }

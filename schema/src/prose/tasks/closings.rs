@@ -57,7 +57,7 @@ static DROPS: WordList = WordList::phrases(
     "scrap |kill it|kill that|drop it|drop that|forget it|forget about|skip it|skip that|nobody needs|not needed|\
      don't need|dont need|won't need|no longer need|we don't want|never gonna|not gonna|not doing|leave it out|leave that out|\
      빼자|빼줘|빼주세요|뺍시다|빼죠|빼도 |빼도됨|안해도|안 해도|필요없|필요 없|하지 말자|하지말자|하지 말죠|안 하기로|안하기로|가져갔|가져가기로|한다고 함|\
-     한다고 합니다|하기로 했대|不要|いらない|要らない|やめよう|やめて",
+     한다고 합니다|하기로 했대|는 됐어|은 됐어|는 됐고|은 됐고|는 됐습니다|은 됐습니다|不要|いらない|要らない|やめよう|やめて",
 );
 static PUT_OFF: WordList = WordList::phrases("until|unless| yet|for now|first|나중|일단|먼저|아직|まだ|後で");
 
@@ -116,7 +116,7 @@ static NO_ORDERS: WordList =
 
 /// The ends of Korean orders.
 static KOREAN_ORDERS: WordList =
-    WordList::words("하자 붙이자 고치자 만들자 넣자 해줘 짜줘 고쳐줘 만들어줘 넣어줘 해주세요 하는거");
+    WordList::words("하자 보자 붙이자 고치자 만들자 넣자 돌리자 줘 주세요 세요 시죠 하는거");
 
 /// The longest order, in characters.
 const LONGEST_ORDER: usize = 60;
@@ -125,13 +125,22 @@ const LONGEST_ORDER: usize = 60;
 pub fn done_as_ordered(prompt: &str, answer: &str, tasks: &[&str]) -> Option<usize> {
     let folded = prompt.trim().to_lowercase().replace('’', "'");
     let words = || folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
-    let is_order = words().any(|word| DO.contains(word)) || KOREAN_ORDERS.ends(folded.trim_end_matches('.'));
     let is_other = folded.contains(['?', '？', '\n']) || words().any(|word| NO_ORDERS.contains(word));
-    if !is_order || is_other || folded.chars().count() > LONGEST_ORDER || leaves_something(answer) {
+    if is_other || folded.chars().count() > LONGEST_ORDER || leaves_something(answer) {
+        return None;
+    }
+    // "Jonas sent the key, do the notarisation"
+    folded.split([',', '.', ';']).find_map(|clause| ordered_in(clause.trim(), tasks))
+}
+
+/// Returns the task that a clause in lower case orders.
+fn ordered_in(clause: &str, tasks: &[&str]) -> Option<usize> {
+    let mut words = clause.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    if !words.any(|word| DO.contains(word)) && !KOREAN_ORDERS.ends(clause) {
         return None;
     }
     let is_verb = |term: &String| DO.contains(term) || KOREAN_ORDERS.ends(term);
-    let ordered: Vec<String> = terms(prompt).into_iter().filter(|term| !is_verb(term)).collect();
+    let ordered: Vec<String> = terms(clause).into_iter().filter(|term| !is_verb(term)).collect();
     only_one(tasks, |task| !ordered.is_empty() && shared_terms(&ordered, &terms(task)) == ordered.len())
 }
 

@@ -48,7 +48,7 @@ pub(super) fn stem(word: &str) -> (&str, &'static str) {
         return ("", "");
     }
     let is_after_noun = |particle: &&str| {
-        let least = if matches!(*particle, "을" | "를" | "은" | "는" | "에" | "로") { 1 } else { 2 };
+        let least = if matches!(*particle, "을" | "를" | "은" | "는" | "에" | "로" | "으로") { 1 } else { 2 };
         before(particle).chars().count() >= least
     };
     let particle = PARTICLES.endings(word).find(is_after_noun).unwrap_or_default();
@@ -86,6 +86,7 @@ mod tests {
     #[case::bare_verb("했습니다", "")]
     #[case::verb("떨어집니다", "")]
     #[case::short("값을", "값")]
+    #[case::short_means("락으로", "락")]
     fn particles_and_endings_are_removed(#[case] word: &str, #[case] expected: &str) {
         assert_eq!(stem(word).0, expected);
     }

@@ -16,6 +16,8 @@ use crate::text::units::split_units;
 /// Weight of a synonym relative to the word: in its language, and in another one, where the word itself cannot occur.
 const SAME_LANGUAGE_WEIGHT: f32 = 0.6;
 const OTHER_LANGUAGE_WEIGHT: f32 = 0.9;
+/// The same for the name of something that is one of it, such as Postgres for `database`.
+const KIND_WEIGHT: f32 = 0.5;
 /// Factor for a word of a listed phrase: a `request` is only a part of a `pull request`.
 const PHRASE_PART_WEIGHT: f32 = 0.7;
 
@@ -159,7 +161,7 @@ fn weighted_words<'t>(
     said: &str,
 ) -> impl Iterator<Item = (String, &'t str, f32)> {
     let words: Vec<(String, ConceptWord<'t>)> = concept.map(|word| (lookup_key(word.text), word)).collect();
-    let own = words.iter().filter(|(key, _)| glossary::is_found_by(key, said));
+    let own = words.iter().filter(|(key, word)| !word.is_kind() && glossary::is_found_by(key, said));
     let own: Vec<usize> = own.map(|(_, word)| word.language).collect();
     // `rapide` has the key of `rapid`.
     let of_own = words.iter().filter(|(_, word)| own.contains(&word.language));
@@ -168,6 +170,7 @@ fn weighted_words<'t>(
     words.into_iter().map(move |(key, word)| {
         let weight = match of_own.contains(&key) {
             _ if key == said => 1.0,
+            _ if word.is_kind() => KIND_WEIGHT,
             true => SAME_LANGUAGE_WEIGHT,
             false => OTHER_LANGUAGE_WEIGHT,
         };

@@ -1,0 +1,188 @@
+//! Tasks that one answer listed: those that are done because only others are left, and those that a prompt ordered together.
+
+use super::reports::{is_no_report, lower_words};
+use crate::model::word_list::WordList;
+use crate::prose::sentences::sentences;
+use crate::prose::terms::{shared_terms, terms};
+
+/// Phrases in lower case before everything that is left, and behind it.
+static LEFT_NEXT: WordList = WordList::phrases(
+    "what is left is|what's left is|all that is left is|all that's left is|the only thing left is|the only point left is|\
+     the only open point is|the only open item is|that leaves |which leaves |leaves only|남은 건 |남은 것은 |남은 거는 ",
+);
+static LEFT_BEFORE: WordList = WordList::phrases(
+    "is the only thing left|is the only one left|is all that is left|is all that's left|is all that remains|만 남|하나 남|만 하면 끝|만 하면 됩",
+);
+
+/// Words that join what is left.
+static AND: WordList = WordList::phrases(" and |, |이랑 |하고 |와 |과 |그리고");
+
+/// Returns which of the tasks of one list are done, because a text names everything that is left, and names others of them.
+///
+/// If it also names things that are not in the list, some other sentence must mention a task that is done.
+pub fn done_except_left(text: &str, listed: &[&str]) -> Vec<usize> {
+    let parts = sentences(text);
+    let tasks: Vec<Vec<String>> = listed.iter().map(|task| terms(task)).collect();
+    let mut done = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        let Some(named) = everything_left(&part.to_lowercase().replace('’', "'")) else { continue };
+        let said = terms(&named);
+        let (left, others): (Vec<usize>, Vec<usize>) =
+            (0..listed.len()).partition(|task| shared_terms(&tasks[*task], &said) > 0);
+        let joined: usize = AND.iter().map(|word| named.matches(word).count()).sum();
+        let elsewhere: Vec<String> =
+            parts.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, other)| terms(other)).collect();
+        let is_done = |task: &usize| left.len() > joined || shared_terms(&tasks[*task], &elsewhere) > 0;
+        done.extend(others.into_iter().filter(|_| !left.is_empty()).filter(is_done));
+    }
+    done
+}
+
+/// Returns what a sentence in lower case names as everything that is left.
+fn everything_left(folded: &str) -> Option<String> {
+    if folded.contains(['?', '？']) {
+        return None;
+    }
+    let next = LEFT_NEXT.iter().find_map(|phrase| folded.split_once(phrase)).map(|(_, rest)| rest);
+    let named = next.map(|rest| rest.split([':', ';', '(']).next().unwrap_or(rest));
+    let before = || LEFT_BEFORE.iter().find_map(|phrase| folded.split_once(phrase)).map(|(before, _)| before);
+    named.or_else(before).map(str::to_owned)
+}
+
+/// Phrases in lower case that order a whole list.
+static WHOLE_LIST: WordList = WordList::phrases(
+    "leftover|left over|the rest of|the remaining|remaining items|remaining ones|'s list|the list|what's left|what is left|\
+     open items|open points|the open ones|남은 거|남은 것|남은 일|나머지|마저|목록|하던 거|이어서",
+);
+
+/// Phrases in lower case that report every part of a list as done.
+static ALL_DONE: WordList = WordList::phrases(
+    "both are done|both done|both are in|all done|all are done|all three are|all of them are|everything is done|everything's done|\
+     둘 다 |두 개 다 |모두 끝|다 끝|전부 끝|모두 완료|전부 완료|다 했|다 됐|모두 마",
+);
+
+/// Returns which of the tasks of one list an answer reports as done, after a prompt that ordered them together: "do 1 and 2", "finish the
+/// leftovers". `edited` has the changes of the turn. Tasks are in the order of the list.
+pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -> Vec<usize> {
+    let folded = prompt.trim().to_lowercase().replace('’', "'");
+    if folded.contains(['?', '？']) || folded.chars().count() > LONGEST_ORDER {
+        return Vec::new();
+    }
+    let numbers = numbers(&folded);
+    let is_whole = WHOLE_LIST.occurs_in(&folded) || folded.contains("부터");
+    if numbers.is_empty() && !is_whole {
+        return Vec::new();
+    }
+    let is_ordered =
+        |at: &usize| is_whole && !folded.contains(" of ") || numbers.contains(&(at + 1)) || numbers.is_empty();
+    let parts = sentences(answer);
+    let (open, reports): (Vec<&str>, Vec<&str>) = parts.into_iter().partition(|part| is_no_report(part));
+    let answered = answer.to_lowercase();
+    let are_all_done = ALL_DONE.occurs_in(&answered);
+    let [open_terms, report_terms] =
+        [&open, &reports].map(|parts| parts.iter().map(|part| terms(part)).collect::<Vec<_>>());
+    let is_done = |at: &usize| {
+        let all = terms(listed[*at]);
+        let most = |said: &[Vec<String>]| said.iter().map(|said| shared_terms(&all, said)).max().unwrap_or(0);
+        let (in_open, in_report) = (most(&open_terms), most(&report_terms));
+        let number = at + 1;
+        let is_numbered = reports.iter().any(|part| reports_number(&part.to_lowercase(), number));
+        let is_named_in_code = all.iter().any(|term| is_identifier(term) && edited.to_lowercase().contains(term));
+        let is_reported = in_report > in_open && (in_report >= 2 || in_report == all.len());
+        is_numbered || in_report + 1 > in_open && (are_all_done || is_reported || is_named_in_code && in_open == 0)
+    };
+    (0..listed.len()).filter(is_ordered).filter(is_done).collect()
+}
+
+/// The longest prompt that orders parts of a list, in characters.
+const LONGEST_ORDER: usize = 80;
+
+/// The shortest word that counts as an identifier without a sign such as `_`.
+const LONG_WORD: usize = 12;
+
+fn is_identifier(term: &str) -> bool {
+    term.is_ascii() && (term.contains(['_', '.', '/']) || term.len() >= LONG_WORD)
+}
+
+/// Returns the numbers of the items that a prompt in lower case orders: "do 1 and 2", "1번이랑 2번".
+fn numbers(folded: &str) -> Vec<usize> {
+    let is_separator = |c: char| !c.is_alphanumeric() && c != '%' && c != '.';
+    let words: Vec<&str> = folded.split(is_separator).filter(|word| !word.is_empty()).collect();
+    let is_english =
+        words.first().is_some_and(|word| matches!(*word, "do" | "start" | "take" | "finish" | "now" | "then" | "ok"));
+    let number = |(at, word): (usize, &&str)| -> Option<usize> {
+        let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let rest = &word[digits.len()..];
+        let number: usize = digits.parse().ok().filter(|number| (1..=9).contains(number))?;
+        let joins = |word: Option<&&str>| {
+            word.is_some_and(|word| matches!(*word, "and" | "do" | "with" | "number" | "item" | "items"))
+        };
+        let is_item = rest.starts_with('번')
+            || rest.is_empty()
+                && is_english
+                && (joins(at.checked_sub(1).and_then(|before| words.get(before))) || joins(words.get(at + 1)));
+        is_item.then_some(number)
+    };
+    words.iter().enumerate().filter_map(number).collect()
+}
+
+/// Whether a sentence in lower case reports an item by its number: "1번은 끝났습니다", "2 is done".
+fn reports_number(folded: &str, number: usize) -> bool {
+    static KOREAN: WordList = WordList::words("끝 완료 했 됐 마쳤");
+    let korean = format!("{number}번");
+    let behind = folded.find(&korean).map(|at| &folded[at + korean.len()..]);
+    let mut words = lower_words(folded);
+    let first = number.to_string();
+    behind.is_some_and(|rest| KOREAN.iter().any(|word| rest.contains(word)))
+        || words.any(|word| word == first)
+            && matches!(words.next(), Some("is" | "done"))
+            && lower_words(folded).any(|word| word == "done")
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    const CLIENT: [&str; 3] = [
+        "withdraw the article about the warning (Marta owns it)",
+        "throw out `ConflictDialog`",
+        "fill old timestamp columns",
+    ];
+    const KOREAN: [&str; 3] =
+        ["앱에 남은 로컬 알림 코드 걷어내기", "해외 나간 사용자 시간대 처리", "발송 성공률 대시보드"];
+
+    #[rstest]
+    #[case::one("Green again. The only thing left is the article that Marta withdraws.", &CLIENT, &[1, 2])]
+    #[case::korean("초록색이야. 이제 발송 성공률 대시보드만 남았어.", &KOREAN, &[0, 1])]
+    #[case::more_than_the_list(
+        "The columns are filled. What is left is the article, and a run on the tablet.", &CLIENT, &[2])]
+    #[case::another_list("All that is left is the invoice.", &CLIENT, &[])]
+    #[case::question("Is the article the only thing left?", &CLIENT, &[])]
+    #[case::reason("That leaves the article: Marta is away, and the legal team too.", &CLIENT, &[1, 2])]
+    #[case::korean_clause("이제 대시보드 하나 남았는데, 지민 님이 지표를 정해야 합니다.", &KOREAN, &[0, 1])]
+    #[case::plain("The article is withdrawn.", &CLIENT, &[])]
+    fn tasks_beside_all_that_is_left_are_done(#[case] text: &str, #[case] listed: &[&str], #[case] done: &[usize]) {
+        assert_eq!(done_except_left(text, listed), done);
+    }
+
+    #[rstest]
+    #[case::both("Do 2 and 3 of yesterday's list.", "Both are done.", "", &CLIENT, &[1, 2])]
+    #[case::numbered("1번이랑 2번 해줘", "1번은 끝. 2번은 아직 빨간색이야.", "", &KOREAN, &[0])]
+    #[case::in_order("어제 목록 1번부터 순서대로 진행해주세요", "1번은 끝났습니다. 2번 시작합니다.", "", &KOREAN, &[0])]
+    #[case::edited("let's finish the leftovers", "The screen is simpler now.", "- class ConflictDialog {", &CLIENT, &[1])]
+    #[case::not_run("let's finish the leftovers", "The filling of old timestamp columns is not run yet.", "", &CLIENT, &[])]
+    #[case::no_list("Do it tomorrow", "Both are done.", "", &CLIENT, &[])]
+    #[case::question("Shall we do 1 and 2?", "Both are done.", "", &CLIENT, &[])]
+    #[case::amounts("raise it from 1 to 2 seconds", "Both are done.", "", &CLIENT, &[])]
+    fn parts_of_an_ordered_list_are_done(
+        #[case] prompt: &str,
+        #[case] answer: &str,
+        #[case] edited: &str,
+        #[case] listed: &[&str],
+        #[case] done: &[usize],
+    ) {
+        assert_eq!(done_of_list(prompt, answer, edited, listed), done);
+    }
+}
