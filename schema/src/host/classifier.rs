@@ -166,8 +166,15 @@ fn separate(text: &str, conclusion: Conclusion) -> Vec<Conclusion> {
 
 /// Returns the kind of conclusion that a sentence states by its opening, its list, or the plain words of a person.
 fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, step: Option<usize>) -> Option<usize> {
-    let by_opening = cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= STATED);
-    let may_be_plain = speaker == Speaker::Person && any(probabilities) >= PLAIN;
+    let is_person = speaker == Speaker::Person;
+    if let Some(kept) = plain::kept_kind(sentence).filter(|_| is_person) {
+        return Some(kept);
+    }
+    if step.is_some() {
+        return step;
+    }
+    let by_opening = cues::stated_kind(sentence).filter(|class| probabilities[*class] >= STATED);
+    let may_be_plain = is_person && any(probabilities) >= PLAIN;
     by_opening.or_else(|| may_be_plain.then(|| plain::plain_kind(sentence)).flatten())
 }
 

@@ -8,7 +8,7 @@ use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
 use crate::prose::small_talk::holds_once;
-use crate::prose::tasks::without_brief_marks;
+use crate::prose::tasks::{names_everything_left, without_brief_marks};
 
 /// The most conclusions of one event. A longer list is pasted, not decided.
 const MOST: usize = 12;
@@ -26,6 +26,8 @@ pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<C
     classify(&clean, speaker)
         .into_iter()
         .filter(|found| !is_no_statement(&found.text))
+        // "Then only the menu is left." is no learning.
+        .filter(|found| found.kind == MemoryType::Task || !names_everything_left(&found.text))
         .filter(|found| speaker == Speaker::Person || !is_offered(&found.text, &clean))
         .collect()
 }

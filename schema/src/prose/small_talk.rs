@@ -22,7 +22,16 @@ pub(crate) fn is_small_talk(prompt: &str) -> bool {
     }
     let folded = prompt.to_lowercase();
     let folded = PHRASES.iter().fold(folded, |text, phrase| text.replace(phrase, " "));
-    words(&folded).all(says_nothing)
+    words(&folded).all(says_nothing) || is_thanks(&folded)
+}
+
+/// Whether a short prompt in lower case only thanks: "Thank you, that went smoothly."
+fn is_thanks(folded: &str) -> bool {
+    const MOST_WORDS: usize = 6;
+    let mut said = words(folded);
+    matches!(said.next(), Some("thanks" | "thank" | "thx" | "고마워요" | "감사합니다"))
+        && said.count() < MOST_WORDS
+        && !folded.contains(" but ")
 }
 
 fn words(folded: &str) -> impl Iterator<Item = &str> {
@@ -114,10 +123,17 @@ pub(crate) fn is_idle(folded: &str) -> bool {
 
 /// Whether a text in lower case asks for something only once: "just this once", "for this one commit", "이번 커밋만".
 pub(crate) fn is_one_off(folded: &str) -> bool {
+    static TODAY: WordList = WordList::phrases("오늘은 |오늘만 |for today");
     static BARELY: WordList = WordList::phrases("just this |only this |한 번만|한번만|一回だけ");
-    let is_limited = ["only ", "just "].iter().any(|word| folded.contains(word));
+    let is_limited = words(folded).any(|word| matches!(word, "only" | "just"));
     let is_this_time = folded.contains("only ") && folded.contains("this time");
-    holds_once(folded) || BARELY.occurs_in(folded) || is_limited && folded.contains("for now") || is_this_time
+    let is_today = is_limited && words(folded).any(|word| matches!(word, "today" | "tonight"))
+        || TODAY.begins(folded.trim_start());
+    holds_once(folded)
+        || BARELY.occurs_in(folded)
+        || is_limited && folded.contains("for now")
+        || is_this_time
+        || is_today
 }
 
 /// Whether a sentence says in so many words that it holds only this time. "Retry only once" does not.
@@ -183,6 +199,8 @@ mod tests {
     #[case("네 감사합니다 :)", true)]
     #[case("/clear", true)]
     #[case("오늘은 여기까지, 수고하셨습니다", true)]
+    #[case("Thank you, that went smoothly.", true)]
+    #[case("thanks but the tests fail", false)]
     #[case("/review the parser", false)]
     #[case("yes, but use arq", false)]
     #[case("로그인 고쳐줘", false)]
@@ -203,6 +221,10 @@ mod tests {
     #[case("이번건 pr 없이 바로 머지해줘", true)]
     #[case("i just fixed it, this time the tests pass", false)]
     #[case("이번 건은 redis로 가자", false)]
+    #[case("run just the scan tests today, full suite is too slow", true)]
+    #[case("for tonight's hotfix only: leave the size check out", true)]
+    #[case("오늘은 스테이징 점검 중이니 로컬에서 돌리시고요", true)]
+    #[case("only node 7 fails since today's build", false)]
     #[case("we stay on sqlite for now", false)]
     #[case("only node 7 has the new antenna", false)]
     fn request_for_once_is_recognised(#[case] prompt: &str, #[case] expected: bool) {

@@ -15,7 +15,7 @@ mod reports;
 pub use closings::{declined, done_as_ordered, dropped};
 use conditions::without_awaited;
 pub use conditions::{BLOCKED_BY, awaited, came_about, with_awaited_removed};
-pub use lists::{done_except_left, done_of_list};
+pub use lists::{done_by_number, done_except_left, done_of_list, names_everything_left};
 
 /// The maximum length of a text that is searched for finished tasks, in bytes.
 const LONGEST: usize = 16 * 1024;

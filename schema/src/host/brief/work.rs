@@ -2,11 +2,15 @@
 
 use super::budget::{LINE, Part};
 use super::knowledge::Knowledge;
+use crate::host::choice::agrees;
+use crate::host::classifier::introduces_steps;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
+use crate::model::word_list::WordList;
 use crate::prose::gist::shortened;
 use crate::prose::sentences::sentences;
 use crate::prose::small_talk::{is_idle, without_one_offs};
 use crate::prose::supersession::{Statement, StatementIndex, Strictness, without_replaced};
+use crate::prose::tasks::names_everything_left;
 use crate::store::Rows;
 
 /// How many sessions are searched for real ones.
@@ -64,7 +68,7 @@ pub(super) fn before_cleared(rows: Rows<'_>, session_id: &str, knowledge: &Knowl
     });
     let validity = Validity::new(knowledge, &found);
     let outcome = |record: &SessionRecord| {
-        let outcome = validity.outcome(record)?;
+        let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome))?;
         Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LINE + 60)))
     };
     let earlier = &found[usize::from(is_cleared)..];
@@ -143,13 +147,24 @@ fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
     lines
 }
 
+/// Returns what was reported of an earlier turn without the steps that were open then. Those that still are, are listed as tasks.
+fn without_open_steps(text: &str) -> Option<String> {
+    let names_steps = |sentence: &&str| {
+        let lead = sentence.split_once(':').map_or("", |(lead, _)| lead.trim());
+        !lead.is_empty() && introduces_steps(lead) || names_everything_left(sentence)
+    };
+    let kept: String = sentences(text).into_iter().filter(|sentence| !names_steps(sentence)).collect();
+    Some(kept.trim().to_owned()).filter(|kept| kept.chars().any(char::is_alphanumeric))
+}
+
 /// Describes an earlier session in one line, or not at all if everything in it was replaced.
 fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String> {
     let asked = record.turns.first().map_or((record.started.unix(), 0), |turn| turn.order);
     let title = title_of(record).map(|title| validity.still_valid(&title, asked));
     // The rest of a title without its beginning says nothing.
     let title = title.map(|title| title.filter(|title| !title.starts_with('…')));
-    let line = match (title, validity.outcome(record)) {
+    let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome));
+    let line = match (title, outcome) {
         (Some(Some(title)), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, 100)),
         (Some(Some(title)), None) => format!("\"{}\"", shortened(&title, ASKED)),
         (_, Some(outcome)) => outcome,
@@ -165,6 +180,10 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
     let of_session = |record: &SessionRecord| -> Vec<String> {
         let date = record.started.date();
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
+            let next = record.turns.get(number + 1).map_or("", |next| next.asked.as_str());
+            if is_declined(&turn.asked, &next.to_lowercase()) {
+                return None;
+            }
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
             let asked = validity.asked(turn).filter(|_| number > 0 || !is_outcome)?;
             // The conclusions of a prompt are shown above.
@@ -172,7 +191,9 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
             if is_idle(&folded) || is_pick(&folded) || validity.knowledge.contains(&asked) {
                 return None;
             }
-            let answer = validity.answer(turn);
+            let answer = validity.answer(turn).and_then(|answer| without_open_steps(&answer));
+            let answer =
+                if next.is_empty() || agrees(next) { answer } else { answer.as_deref().and_then(without_proposals) };
             // If nothing of the answer holds, the prompt does not either.
             if answer.is_none() && turn.answered.is_some() {
                 return None;
@@ -190,6 +211,30 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         turns.chain(reports).take(TURNS).collect()
     };
     records.iter().flat_map(of_session).take(TURNS).collect()
+}
+
+/// Returns an answer without what it only proposes, for which the next prompt has an answer of its own.
+fn without_proposals(answer: &str) -> Option<String> {
+    static PROPOSES: WordList = WordList::phrases(
+        "i'd |i would |i suggest|i propose|i recommend|my suggestion|suggestion: |저라면|제안드|제안합|추천합|추천드|낫습니다|나을 것|좋을 것 같",
+    );
+    let is_proposed = |sentence: &&str| PROPOSES.occurs_in(&sentence.to_lowercase().replace('’', "'"));
+    let kept: String = sentences(answer).into_iter().filter(|sentence| !is_proposed(sentence)).collect();
+    Some(kept.trim().to_owned()).filter(|kept| kept.chars().any(char::is_alphanumeric))
+}
+
+/// Whether a prompt only asks about an idea that the `next` prompt does not take up: "Would a solar cell make sense?", and then "no".
+fn is_declined(asked: &str, next: &str) -> bool {
+    static IDEAS: WordList = WordList::phrases(
+        "would it|make sense|what about|how about|should we|could we|would be cool|would be nice|random thought|someone suggest|suggested|\
+         의견도 있|의견이 있|얘기도 있|얘기가 있|어떨까|어때|도 되나|는 어떻게 보|은 어떻게 보|이참에",
+    );
+    static DECLINES: WordList = WordList::phrases(
+        "no|nah|nope|then no|not now|too much|skip|forget|never mind|leave it|그럼 no|아니|그럼 됐|됐어|패스|그럼 말|그럼 지금|그럼 그냥 두|안 할|하지 말|보류|나중",
+    );
+    let rest = DECLINES.iter().find_map(|word| next.strip_prefix(*word));
+    let is_declined = rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()));
+    is_declined && IDEAS.occurs_in(&asked.to_lowercase())
 }
 
 /// Whether a prompt picks an option by its number: "1. Eleven dollars is nothing". Its decision is shown.

@@ -36,14 +36,15 @@ static OPENINGS: [WordList; 6] = WordList::phrases_each([
      i discovered that |we discovered that |배운 점: |교훈: ",
     "root cause: |the root cause was |원인: ",
     "i prefer |i'd rather |preference: ",
-    "convention: |we always |we never |our convention is |our rule is |the rule is |규칙: ",
-    "still open: |still to do: |open: |next: |next up: |next steps: |todo: |remaining: |what remains: |what's left: |\
+    "convention: |rule: |new rule: |house rule: |ground rule: |policy: |standing rule: |we always |we never |our convention is |\
+     our rule is |the rule is |규칙: |원칙: |방침: ",
+    "still open: |still to do: |open: |next: |next up: |next steps: |todo: |todo later: |not done: |still missing: |remaining: |what remains: |what's left: |\
      남은 일: |남은 작업: |다음: |다음 단계: |할 일: ",
 ]);
 
 /// Words in a line that introduces a list of open steps.
 static STEPS_FOLLOW: WordList = WordList::phrases(
-    "still open|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|\
+    "still open|still want|still need|still missing|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|\
      left to do|not done|follow-up|open steps|残りの|残りは|残り:|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|다음 단계|다음 작업|미완료",
 );
 

@@ -84,7 +84,16 @@ static RETRACTS: WordList = WordList::phrases(
     "forget that|forget it|scratch that|wait, no|wait no|no wait|no, wait|just kidding|아니다|취소할게|취소하자|농담이",
 );
 
+/// Beginnings with which a person asks to keep what follows.
+static KEEP: WordList = WordList::phrases(
+    "remember: |remember that |please remember: |please remember that |for the record: |note for later: |기억해: |기억해 줘: |기억해줘: |\
+     기억해 둬: |기억해둬: |기억해 주세요: |기억해주세요: ",
+);
+static OBLIGATIONS: WordList =
+    WordList::words("always can't cannot don't must never only should 금지 무조건 반드시 절대 항상");
+
 const DECISION: usize = 0;
+const LEARNING: usize = 1;
 const PREFERENCE: usize = 3;
 const CONVENTION: usize = 4;
 
@@ -99,6 +108,13 @@ pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
         return Some(if has_listed(&TALK, said) { PREFERENCE } else { CONVENTION });
     }
     is_decision(said).then_some(DECISION)
+}
+
+/// Returns the kind of what a person asks to remember, as an index of `KINDS`: a convention if it obliges, else a learning.
+pub(super) fn kept_kind(sentence: &str) -> Option<usize> {
+    let folded = sentence.to_lowercase().replace('’', "'");
+    let said = without_lead_ins(folded.trim_start_matches(['-', '*', ' ']));
+    KEEP.begins(said).then(|| if has_listed(&OBLIGATIONS, said) { CONVENTION } else { LEARNING })
 }
 
 /// Returns the start of the last clause that takes back what was said before it, in bytes.
@@ -204,6 +220,15 @@ mod tests {
     #[case::korean_end("오늘은 여기까지 하자.", None)]
     fn plain_statement_has_a_kind(#[case] sentence: &str, #[case] expected: Option<usize>) {
         assert_eq!(plain_kind(sentence), expected);
+    }
+
+    #[rstest]
+    #[case::fact("ok, remember: the staging password rotates on Mondays", Some(LEARNING))]
+    #[case::rule("Please remember that v1 clients must keep working", Some(CONVENTION))]
+    #[case::korean("기억해 줘: 배포는 목요일", Some(LEARNING))]
+    #[case::memory("I remember that the build broke", None)]
+    fn what_is_to_be_remembered_has_a_kind(#[case] sentence: &str, #[case] expected: Option<usize>) {
+        assert_eq!(kept_kind(sentence), expected);
     }
 
     #[rstest]

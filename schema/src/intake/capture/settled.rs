@@ -7,7 +7,9 @@ use crate::model::failure::{Success, is_settled_by, signature};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
-use crate::prose::tasks::{declined, done_as_ordered, done_except_left, done_of_list, dropped, finished};
+use crate::prose::tasks::{
+    declined, done_as_ordered, done_by_number, done_except_left, done_of_list, dropped, finished,
+};
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
 /// How many of the newest failures and open tasks are compared.
@@ -69,6 +71,10 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
     };
     if memory.kind == MemoryType::UserPrompt {
         settled.extend(declined(&memory.content, &texts));
+        if let Some(list) = task_lists(rows, &open)?.first() {
+            let done = done_by_number(&memory.content, &list.texts());
+            settled.extend(done.into_iter().filter_map(|item| list.items[item].1));
+        }
         if let Some(answer) = newest(MemoryType::AssistantResponse, 1)?.pop().map(|row| row.memory) {
             let is_listed = |at: &usize| open[*at].attributes.source.as_ref() == Some(&answer.id);
             let listed: Vec<usize> = (0..open.len()).filter(is_listed).collect();

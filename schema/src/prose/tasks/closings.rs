@@ -115,8 +115,12 @@ static NO_ORDERS: WordList =
     WordList::words("after but check don't dont explain leave look not show skip until when why without 말고");
 
 /// The ends of Korean orders.
-static KOREAN_ORDERS: WordList =
-    WordList::words("하자 보자 붙이자 고치자 만들자 넣자 돌리자 줘 주세요 세요 시죠 하는거");
+static KOREAN_ORDERS: WordList = WordList::words(
+    "하자 보자 가자 갑시다 합시다 붙이자 고치자 만들자 넣자 돌리자 옮기자 옮기죠 줘 주세요 세요 시죠 하죠 하는거",
+);
+
+/// Words at the end of a clause that only names what is to be done: "death recap today".
+static NOW: WordList = WordList::words("today now next first then");
 
 /// The longest order, in characters.
 const LONGEST_ORDER: usize = 60;
@@ -133,15 +137,32 @@ pub fn done_as_ordered(prompt: &str, answer: &str, tasks: &[&str]) -> Option<usi
     folded.split([',', '.', ';']).find_map(|clause| ordered_in(clause.trim(), tasks))
 }
 
-/// Returns the task that a clause in lower case orders.
+/// Returns the task that a clause in lower case orders: the only one with all its terms, or with most of its own terms in the clause, or
+/// with a name that the clause has.
 fn ordered_in(clause: &str, tasks: &[&str]) -> Option<usize> {
-    let mut words = clause.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    if !words.any(|word| DO.contains(word)) && !KOREAN_ORDERS.ends(clause) {
+    const SHORT: usize = 6;
+    let words = || clause.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
+    let is_order = words().any(|word| DO.contains(word)) || KOREAN_ORDERS.ends(clause);
+    let is_turn = words().next_back().is_some_and(|word| NOW.contains(word));
+    if !is_order && !is_turn {
         return None;
     }
     let is_verb = |term: &String| DO.contains(term) || KOREAN_ORDERS.ends(term);
     let ordered: Vec<String> = terms(clause).into_iter().filter(|term| !is_verb(term)).collect();
-    only_one(tasks, |task| !ordered.is_empty() && shared_terms(&ordered, &terms(task)) == ordered.len())
+    let whole = only_one(tasks, |task| !ordered.is_empty() && shared_terms(&ordered, &terms(task)) == ordered.len());
+    let most = || {
+        only_one(tasks, |task| {
+            let all = terms(task);
+            let shared = shared_terms(&all, &ordered);
+            shared >= 2 && shared * 2 > all.len()
+        })
+    };
+    let named = || {
+        let is_name = |term: &&String| term.is_ascii() && term.len() > 2 && !clause.is_ascii();
+        let names: Vec<&String> = ordered.iter().filter(is_name).collect();
+        only_one(tasks, |task| names.iter().any(|name| terms(task).contains(name))).filter(|_| words().count() <= SHORT)
+    };
+    whole.or_else(most).or_else(named)
 }
 
 /// Whether an answer asks, or says that something is not done.

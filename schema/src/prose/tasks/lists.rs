@@ -38,6 +38,11 @@ pub fn done_except_left(text: &str, listed: &[&str]) -> Vec<usize> {
     done
 }
 
+/// Whether a sentence names everything that is left.
+pub fn names_everything_left(sentence: &str) -> bool {
+    everything_left(&sentence.to_lowercase().replace('’', "'")).is_some()
+}
+
 /// Returns what a sentence in lower case names as everything that is left.
 fn everything_left(folded: &str) -> Option<String> {
     if folded.contains(['?', '？']) {
@@ -76,7 +81,8 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
     let is_ordered =
         |at: &usize| is_whole && !folded.contains(" of ") || numbers.contains(&(at + 1)) || numbers.is_empty();
     let parts = sentences(answer);
-    let (open, reports): (Vec<&str>, Vec<&str>) = parts.into_iter().partition(|part| is_no_report(part));
+    let is_open = |part: &&str| is_no_report(part) || names_everything_left(part);
+    let (open, reports): (Vec<&str>, Vec<&str>) = parts.into_iter().partition(is_open);
     let answered = answer.to_lowercase();
     let are_all_done = ALL_DONE.occurs_in(&answered);
     let [open_terms, report_terms] =
@@ -92,6 +98,13 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
         is_numbered || in_report + 1 > in_open && (are_all_done || is_reported || is_named_in_code && in_open == 0)
     };
     (0..listed.len()).filter(is_ordered).filter(is_done).collect()
+}
+
+/// Returns which of the tasks of one list a prompt reports as done by their numbers: "1번은 제가 처리했어요", "2 is done".
+pub fn done_by_number(prompt: &str, listed: &[&str]) -> Vec<usize> {
+    let reports: Vec<String> =
+        sentences(prompt).into_iter().filter(|part| !is_no_report(part)).map(str::to_lowercase).collect();
+    (0..listed.len()).filter(|at| reports.iter().any(|part| reports_number(part, at + 1))).collect()
 }
 
 /// The longest prompt that orders parts of a list, in characters.
@@ -168,10 +181,20 @@ mod tests {
     }
 
     #[rstest]
+    #[case::korean("1번은 방금 제가 처리했어요. 2번은 다음 주에 하죠", &[0])]
+    #[case::english("2 is done, on with the rest", &[1])]
+    #[case::question("1번은 끝났어요?", &[])]
+    #[case::plain("the 2 reports are done", &[])]
+    fn numbered_tasks_are_reported_as_done(#[case] prompt: &str, #[case] done: &[usize]) {
+        assert_eq!(done_by_number(prompt, &KOREAN), done);
+    }
+
+    #[rstest]
     #[case::both("Do 2 and 3 of yesterday's list.", "Both are done.", "", &CLIENT, &[1, 2])]
     #[case::numbered("1번이랑 2번 해줘", "1번은 끝. 2번은 아직 빨간색이야.", "", &KOREAN, &[0])]
     #[case::in_order("어제 목록 1번부터 순서대로 진행해주세요", "1번은 끝났습니다. 2번 시작합니다.", "", &KOREAN, &[0])]
     #[case::edited("let's finish the leftovers", "The screen is simpler now.", "- class ConflictDialog {", &CLIENT, &[1])]
+    #[case::only_left("1번은 제가 할게요. 2번은 다음 주에 하죠", "네, 그럼 해외 사용자 시간대 처리만 남습니다.", "", &KOREAN, &[])]
     #[case::not_run("let's finish the leftovers", "The filling of old timestamp columns is not run yet.", "", &CLIENT, &[])]
     #[case::no_list("Do it tomorrow", "Both are done.", "", &CLIENT, &[])]
     #[case::question("Shall we do 1 and 2?", "Both are done.", "", &CLIENT, &[])]
