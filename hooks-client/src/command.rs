@@ -36,7 +36,7 @@ impl HookCommand {
         ("memory-track", Self::Track, &["PostToolUse", "PostToolUseFailure"], "note changes, remember failures"),
         ("memory-complete", Self::Complete, &["Stop"], "remember the answer and what the turn changed"),
         ("memory-subagent", Self::Subagent, &["SubagentStop"], "remember the report"),
-        ("memory-flush", Self::Flush, &["PreCompact"], "remember decisions, learnings and fixes that were said"),
+        ("memory-flush", Self::Flush, &["PreCompact"], "save decisions, learnings and fixes before the compaction"),
         ("memory-compact", Self::Compact, &["PostCompact"], "remember the summary"),
         ("memory-save", Self::Save, &["SessionEnd"], "remember what is still pending"),
     ];
@@ -55,7 +55,7 @@ impl HookCommand {
         Self::ALL.iter().find(|(_, command, ..)| *command == self).map_or("", |(name, ..)| name)
     }
 
-    /// Returns when the process ends, finished or not. All hooks at the end of a session share 1.5 seconds.
+    /// Returns the time limit of the process. All hooks at the end of a session share 1.5 seconds.
     pub(crate) fn deadline(self) -> Duration {
         match self {
             Self::Save => Duration::from_millis(500),
@@ -66,16 +66,16 @@ impl HookCommand {
     /// Returns the text of `--help`.
     pub(crate) fn help_text() -> String {
         let mut text = String::from(
-            "jikime-hook: hands one event of a host to the project's memory\n\n\
+            "jikime-hook: records one event of an agent host in the project's memory\n\n\
              usage: jikime-hook [COMMAND] [--host HOST] [--project DIR] < event.json\n\n\
              hosts: claude-code (unless given), codex, cursor, gemini, vscode, windsurf\n\n\
-             commands, each with the events that it is for; without one, the event says which:\n",
+             commands and their events; without a command, the event in the input decides:\n",
         );
         for (name, _, events, what) in Self::ALL {
             text.push_str(&format!("  {name:<20} {}: {what}\n", events.join(", ")));
         }
         text.push_str(
-            "\nIt exits 0 whatever happens; faults go to .jikime/memory/hook.log, which memory_stats reads.\n",
+            "\nThe exit status is always 0. Errors are logged to .jikime/memory/hook.log; memory_stats reports them.\n",
         );
         text
     }

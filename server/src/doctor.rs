@@ -17,7 +17,7 @@ use schema::files::project::{Project, ProjectError, ProjectReason, personal_proj
 pub(crate) use check::DoctorCheck;
 #[cfg(test)]
 pub(crate) use check::Verdict;
-pub(crate) use repair::plan_repairs;
+pub(crate) use repair::{make_private, plan_repairs};
 
 use crate::setup::detect::{DetectedKind, DetectedPart, detect_all};
 use crate::setup::host_dirs::HostDirs;

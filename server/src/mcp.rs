@@ -222,7 +222,7 @@ impl ServerHandler for McpServer {
             Reference::Prompt(prompt) if prompts::is_known_prompt(&prompt.name) => Ok(Vec::new()),
             other => {
                 let name = other.as_prompt_name().or(other.as_resource_uri()).unwrap_or_default();
-                return Err(ErrorData::invalid_params(format!("nothing to complete of {name:?}"), None));
+                return Err(ErrorData::invalid_params(format!("unknown prompt or resource {name:?}"), None));
             }
         };
         let mut values = found.map_err(|error| list_error(&error))?;

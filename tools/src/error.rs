@@ -19,7 +19,7 @@ pub enum ToolError {
     #[error("{0}")]
     Unavailable(String),
     /// Cancelled by the caller or because the process ends.
-    #[error("interrupted; the next indexing does the rest")]
+    #[error("cancelled")]
     Interrupted,
     /// A database is damaged or has invalid values. The engine repairs that and retries; a caller sees this only if that
     /// failed.

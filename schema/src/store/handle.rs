@@ -61,7 +61,7 @@ pub enum StoreError {
     ReadOnly(ReadOnlyReason),
     #[error(transparent)]
     Database(#[from] DatabaseError),
-    #[error("memory.db waits to be upgraded or rebuilt by a server")]
+    #[error("a server must upgrade or rebuild memory.db first")]
     NeedsServer,
     #[error("memory.db failed")]
     Sqlite(#[from] rusqlite::Error),

@@ -94,7 +94,7 @@ pub(crate) enum CliCommand {
     Search(SearchArguments),
     /// Browse memories in full screen: search as you type, read, edit, delete, promote
     Browse(BrowseArguments),
-    /// Open a page in the browser to look at memories and to tend them
+    /// View and edit memories in a web page
     #[command(after_help = "The page is reachable from this machine only, and ends 15 minutes after it was closed.")]
     View(ViewArguments),
     /// List the newest memories, by day

@@ -17,6 +17,7 @@ use super::confirm::confirm_or_show;
 use super::import::has_transcripts;
 use super::output::Printer;
 use super::pager::terminal_columns;
+use crate::doctor::make_private;
 use crate::exit;
 use crate::setup::change::FileChange;
 use crate::setup::detect::{DetectedKind, DetectedPart, detect_all};
@@ -183,6 +184,8 @@ fn create_stores(site: &ProjectDirs, hosts: &[Host], scope: Option<SetupScope>) 
     for layout in roots.iter().map(|root| Layout::new(root)) {
         let cannot = |cause| ToolError::Unavailable(format!("cannot create {}: {cause}", layout.store_dir().display()));
         layout.create_dirs_and_gitignore().map_err(cannot)?;
+        // A clone of a repository with a committed store is open to others. `doctor` reports what cannot be changed.
+        let _ = make_private(&layout);
         if layout.project() == site.project
             && settings::load(&layout).settings.other_projects
             && let Err(error) = register(&site.project)

@@ -99,7 +99,7 @@ fn add_options(text: &mut String, arguments: &[&Arg]) {
             meaning.push_str(&format!(": {}", values.join(", ")));
         }
         let default: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
-        if !default.is_empty() && argument.get_action().takes_values() {
+        if !default.is_empty() && argument.get_action().takes_values() && !argument.is_hide_default_value_set() {
             meaning.push_str(&format!(" [default: {}]", default.join(" ")));
         }
         let _ = writeln!(text, "| `{}` | {} |", option_name(argument), meaning.replace('|', "\\|").replace('\n', " "));

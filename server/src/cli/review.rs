@@ -302,7 +302,7 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
             let reach = ScrubScope::for_path(&candidate.older.path);
             let (scrubbed, _) = engine.scrub(reach, OldDatabases::Remove)?;
             let count = count_with_unit(scrubbed.findings.len() as u64, "secret");
-            format!("Removed {count}. Others may have copies, so change them.")
+            format!("Removed {count}. Rotate these secrets: copies may exist elsewhere.")
         }
         (ReviewAnswer::Forget, newer) => return forget(engine, &older, newer.as_deref()),
     };

@@ -14,7 +14,7 @@ use tools::error::ToolError;
 
 use super::edit::text_or_stdin;
 use super::filter_arguments::{memory_type_parser, parse_memory_type};
-use super::output::{DIM, Printer, redaction_note};
+use super::output::{DIM, Printer, redaction_note, short_id};
 
 #[derive(Debug, Args)]
 pub(crate) struct SaveArguments {
@@ -24,7 +24,7 @@ pub(crate) struct SaveArguments {
     /// The type
     #[arg(long = "type", value_name = "TYPE", value_parser = memory_type_parser())]
     kind: Option<MemoryType>,
-    /// Words by which it will be asked, also in another language; may be repeated
+    /// Extra words for searching, in any language; may be repeated
     #[arg(long, value_name = "WORDS")]
     also: Vec<String>,
     /// A tag; may be repeated
@@ -90,7 +90,7 @@ pub(crate) fn run_save(engine: &mut Engine, printer: &Printer, arguments: SaveAr
 
 impl ShownSave {
     fn render(&self) -> String {
-        let mut text = format!("{}  {DIM}{}{DIM:#}\n", self.output.message, self.output.id);
+        let mut text = format!("{}  {DIM}{}{DIM:#}\n", self.output.message, short_id(&self.output.id));
         if self.guessed {
             text.push_str(&format!("The type is guessed: {}. --type TYPE sets another one.\n", self.kind));
         }

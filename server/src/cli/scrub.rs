@@ -96,7 +96,7 @@ pub(crate) fn run_scrub(engine: &mut Engine, printer: &Printer, arguments: &Scru
         text.push_str(&match (report.findings.len(), taken) {
             (0, _) => "No secrets found.\n".to_owned(),
             (found, taken) => {
-                format!("Found {found}, removed {taken}. Others may have copies of these secrets, so change them.\n")
+                format!("Found {found}, removed {taken}. Rotate these secrets: copies may exist elsewhere.\n")
             }
         });
         if !report.old_databases.is_empty() {

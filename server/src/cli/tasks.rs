@@ -77,7 +77,8 @@ pub(crate) fn tasks(engine: &mut Engine, printer: &Printer, arguments: &TasksArg
     };
     if let Some(task) = changed {
         let task = ListedTask::of(task);
-        return printer.print_value(&task, || format!("{} is {}\n", task.id, task.state));
+        return printer
+            .print_value(&task, || format!("{} is {}: {}\n", short_id(&task.id), task.state, one_line(&task.content)));
     }
     let all: Vec<ListedTask> = engine.tasks()?.into_iter().map(ListedTask::of).collect();
     let done = all.iter().filter(|task| task.is_done()).count();

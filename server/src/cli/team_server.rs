@@ -98,7 +98,7 @@ pub(super) fn run(common: CommonArguments, printer: &Printer, command: TeamServe
             let invited: Invited = of_project(common)?.call(Method::POST, "members", Some(&invitation))?;
             let Invited { name, role, token } = &invited;
             let text = format!(
-                "{name} has the role {role}. Give them this token in private; nobody can show it again:\n{token}\n"
+                "{name} has the role {role}. Give them this token in private; it is not shown again:\n{token}\n"
             );
             printer.print_value(&invited, || clean_for_terminal(&text))
         }
@@ -107,7 +107,7 @@ pub(super) fn run(common: CommonArguments, printer: &Printer, command: TeamServe
             let invalid = || ToolError::Invalid(format!("{name:?} is not a valid member name"));
             let name = author_from_name(&name).ok_or_else(invalid)?;
             let _: Value = server.call(Method::DELETE, &format!("members/{name}"), None)?;
-            printer.print_line(&format!("{name} has no access any more."))
+            printer.print_line(&format!("{name} no longer has access."))
         }
         TeamServerCommand::Audit => {
             let lines: Vec<AuditLine> = of_project(common)?.call(Method::GET, "audit", None)?;
@@ -190,7 +190,7 @@ fn create_project(printer: &Printer, name: &str, admin: &str) -> anyhow::Result<
     let created = Invited { name: admin, role: team_server::Role::Admin.name().to_owned(), token };
     let Invited { name: admin, token, .. } = &created;
     printer.print_value(&created, || {
-        format!("{admin} is an admin of {name}. This is the token; nobody can show it again:\n{token}\n")
+        format!("{admin} is an admin of {name}. This is the token; it is not shown again:\n{token}\n")
     })
 }
 

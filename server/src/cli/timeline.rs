@@ -26,7 +26,7 @@ const INDENT: usize = 15;
 pub(crate) struct TimelineArguments {
     #[command(flatten)]
     narrow: FilterArguments,
-    /// Maximum number days, of those on which there was something
+    /// Maximum number of days; days without memories do not count
     #[arg(long, short = 'n', default_value_t = 7, value_name = "N")]
     days: usize,
 }

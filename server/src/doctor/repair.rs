@@ -164,7 +164,7 @@ impl RepairPlan {
 
 /// Gives the owner all rights in the store's folder and files, and others none in the folder. No other user can change what is inside.
 #[cfg(unix)]
-fn make_private(layout: &Layout) -> Result<(), ToolError> {
+pub(crate) fn make_private(layout: &Layout) -> Result<(), ToolError> {
     let dir = layout.store_dir();
     if let Some(outer) = dir.parent() {
         restrict(outer, 0o775, 0)?;
@@ -208,6 +208,6 @@ fn restrict(path: &Path, limit: u32, add: u32) -> Result<(), ToolError> {
 
 /// No check asks for this on other platforms.
 #[cfg(not(unix))]
-fn make_private(_: &Layout) -> Result<(), ToolError> {
+pub(crate) fn make_private(_: &Layout) -> Result<(), ToolError> {
     Ok(())
 }

@@ -276,9 +276,9 @@ fn suggest_fix(problem: &str, layout: &Layout) -> String {
         return "mount the disk for writing; until then the memory is read-only".to_owned();
     }
     if let Some((_, name)) = problem.split_once("a copy of it is ") {
-        return format!("nothing to do; delete {} if you miss nothing", layout.store_dir().join(name).display());
+        return format!("nothing to do; if all memories are there, delete {}", layout.store_dir().join(name).display());
     }
-    if is_about(&["is rebuilt", "come back from markdown"]) {
+    if is_about(&["is rebuilt", "been rebuilt", "come back from markdown"]) {
         return "nothing to do; it is rebuilt from Markdown".to_owned();
     }
     if is_about(&["no space", "disk is full"]) {
@@ -395,8 +395,9 @@ mod tests {
         let aside =
             "memory.db could not be used and is rebuilt from Markdown; a copy of it is memory.db.damaged-20260128T10";
         for (problem, fix) in [
-            (aside, "memory.db.damaged-20260128T10 if you miss nothing"),
+            (aside, "if all memories are there, delete /p/.jikime/memory/memory.db.damaged-20260128T10"),
             ("index.db was damaged and is rebuilt", "nothing to do; it is rebuilt"),
+            ("memory.db was damaged and has been rebuilt", "nothing to do; it is rebuilt"),
             ("cannot open /p: Permission denied (os error 13)", "chmod -R u+rwX "),
             ("something else", "fix the cause"),
         ] {

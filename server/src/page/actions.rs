@@ -234,7 +234,7 @@ impl ActionForm {
             "redact" => {
                 engine.scrub(ScrubScope::for_path(&row.path), OldDatabases::Remove)?;
                 language.of(
-                    "Removed all secrets. Others may have copies, so change them.",
+                    "Removed all secrets. Rotate them: copies may exist elsewhere.",
                     "비밀을 모두 지웠습니다. 복사본이 있을 수 있으니 바꾸세요.",
                 )
             }

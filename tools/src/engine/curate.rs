@@ -156,7 +156,7 @@ impl Engine {
     }
 }
 
-const CHOOSE: &str = "say as what it is to be kept, with --as decision, learning, error_fix, preference, convention, architecture, \
+const CHOOSE: &str = "an event needs a type to be kept as (--as): decision, learning, error_fix, preference, convention, architecture, \
      pattern, task or session_summary";
 
 fn not_found(id: &str) -> ToolError {

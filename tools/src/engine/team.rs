@@ -234,7 +234,7 @@ impl Engine {
         self.catch_up_with_team()?;
         let (_, row) = self.find_by_prefix(id)?;
         let private = || ToolError::Invalid(format!("{id} is not shared; `jikime-memory share {id}` proposes it"));
-        team_author(&row.path).is_some().then_some(row).ok_or_else(private)
+        if team_author(&row.path).is_some() { Ok(row) } else { self.shared_copy(&row)?.ok_or_else(private) }
     }
 
     /// The shared memory that a new one replaces.

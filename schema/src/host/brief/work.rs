@@ -79,7 +79,9 @@ pub(super) fn before_cleared(rows: Rows<'_>, session_id: &str, knowledge: &Knowl
 fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
     for id in rows.last_sessions(session_id, LOOKED_AT)? {
-        found.extend(SessionRecord::compose(rows, &id)?.filter(SessionRecord::is_real));
+        // Somebody else's session may have left nothing but an entry of `MEMORY.md` here.
+        let has_work = |record: &SessionRecord| !record.turns.is_empty() || !record.files.is_empty();
+        found.extend(SessionRecord::compose(rows, &id)?.filter(|record| record.is_real() && has_work(record)));
         if found.len() == SHOWN {
             break;
         }

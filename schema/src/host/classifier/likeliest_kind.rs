@@ -1,7 +1,7 @@
 //! Guesses the kind of a text that a person saves without a type. Unlike the search for conclusions, it always decides if it can judge.
 
 use super::message::{Speaker, judged};
-use super::{KINDS, NETWORK, cues};
+use super::{KINDS, NETWORK, cues, plain};
 use crate::model::memory::MemoryType;
 
 /// The weight of a kind that the opening of a sentence states.
@@ -13,7 +13,8 @@ pub fn likeliest_kind(text: &str) -> Option<MemoryType> {
     let mut sums = [0.0_f32; KINDS.len()];
     for (judged, probabilities) in message.iter().zip(NETWORK.judge(&message)) {
         sums.iter_mut().zip(probabilities).for_each(|(sum, probability)| *sum += probability);
-        if let Some(class) = cues::stated_kind(&text[judged.sentence.range.clone()]) {
+        let sentence = &text[judged.sentence.range.clone()];
+        if let Some(class) = cues::stated_kind(sentence).or_else(|| plain::plain_kind(sentence)) {
             sums[class] += STATED;
         }
     }
@@ -30,6 +31,7 @@ mod tests {
     #[rstest]
     #[case::decision("We decided to cache JWT tokens in Redis with a TTL of five minutes", Some(MemoryType::Decision))]
     #[case::decision_in_korean("토큰은 Redis에 캐시하기로 결정했다", Some(MemoryType::Decision))]
+    #[case::change("We switched to pnpm because npm was slow", Some(MemoryType::Decision))]
     #[case::learning(
         "It turned out that SQLite ignores the busy handler when it switches to WAL",
         Some(MemoryType::Learning)

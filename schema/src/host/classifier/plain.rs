@@ -22,7 +22,7 @@ static DOUBTS: WordList = WordList::phrases(
 static DECIDES: WordList = WordList::phrases(
     "let's go with |let's go for |let's stick with |let's stick to |let's switch to |let's move to |we'll go with |\
      we will go with |we go with |we're going with |we are going with |i'm going with |we'll stick with |\
-     we're switching to |we're moving to |we're going to use |i've decided|i have decided|we've decided|\
+     we're switching to |we're moving to |we switched to |we moved to |we're going to use |i've decided|i have decided|we've decided|\
      we have decided|i decided to |we've agreed |we have agreed |settled: |final: |final decision|decided: |agreed: ",
 );
 

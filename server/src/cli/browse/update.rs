@@ -176,7 +176,8 @@ fn confirm_request(model: &mut BrowseModel, request: BrowseRequest) -> Vec<Brows
     let BrowseRequest::Delete { ids } = request else { return vec![BrowseEffect::Ask(request)] };
     let count = count_of_memories(ids.len() as u64);
     let mut effects: Vec<BrowseEffect> = model.begin_deletion(ids, Instant::now()).into_iter().collect();
-    model.status = Some(StatusMessage::Done(format!("{count} will be deleted in 30 s or at the end; u keeps it")));
+    model.status =
+        Some(StatusMessage::Done(format!("{count} will be deleted in 30 s, or when you quit; press u to undo")));
     if model.focus == Focus::Text {
         model.focus = Focus::List;
     }

@@ -7,6 +7,7 @@ use schema::model::moment::Moment;
 use serde::Deserialize;
 
 use super::frame::{View, action, link, memory_item, tabs};
+use crate::cli::terminal_text::{count_of_memories, count_with_unit};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::history::{self, DaySession, OpenedSession, SessionItem, TaskItem, Timeline};
 use crate::page::language::Language;
@@ -78,7 +79,10 @@ fn day_map(timeline: &Timeline, language: Language) -> Markup {
     let most = timeline.counts.values().copied().max().unwrap_or(1).max(1);
     let total: u64 = timeline.counts.values().sum();
     let label = match language {
-        Language::English => format!("{total} memories on {} days of the last year", timeline.counts.len()),
+        Language::English => {
+            let days = count_with_unit(timeline.counts.len() as u64, "day");
+            format!("{} on {days} of the last year", count_of_memories(total))
+        }
         Language::Korean => format!("지난 1년 {}일에 기억 {total}개", timeline.counts.len()),
     };
     let today = Moment::now().date();
