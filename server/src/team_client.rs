@@ -110,8 +110,8 @@ impl TeamConnection {
         Self::new(&url, &token).map(Some)
     }
 
-    /// Whether a project has a server, so that nothing needs a commit.
-    pub(crate) fn is_known(project: &Path) -> bool {
+    /// Whether a project uses a team server, so that no commit is needed.
+    pub(crate) fn has_server(project: &Path) -> bool {
         Self::of_project(project).is_ok_and(|server| server.is_some())
     }
 

@@ -118,7 +118,9 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
             continue;
         }
         let is_japanese = text[range.clone()].chars().any(is_kana);
+        let is_plain_step = step.is_some() && is_below_steps(text, message, judged);
         let stated = match is_japanese {
+            false if is_plain_step => step,
             true => step.or_else(|| cues::japanese_kind(&text[range.clone()])),
             false => stated_kind(&text[range.clone()], judged.speaker, probabilities, step),
         };
@@ -167,13 +169,10 @@ fn separate(text: &str, conclusion: Conclusion) -> Vec<Conclusion> {
 /// Returns the kind of conclusion that a sentence states by its opening, its list, or the plain words of a person.
 fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, step: Option<usize>) -> Option<usize> {
     let is_person = speaker == Speaker::Person;
-    if let Some(kept) = plain::kept_kind(sentence).filter(|_| is_person) {
+    if let Some(kept) = plain::kind_to_remember(sentence).filter(|_| is_person) {
         return Some(kept);
     }
-    if step.is_some() {
-        return step;
-    }
-    let by_opening = cues::stated_kind(sentence).filter(|class| probabilities[*class] >= STATED);
+    let by_opening = cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= STATED);
     let may_be_plain = is_person && any(probabilities) >= PLAIN;
     by_opening.or_else(|| may_be_plain.then(|| plain::plain_kind(sentence)).flatten())
 }
@@ -183,6 +182,12 @@ fn is_listed_step(text: &str, message: &[Judged], judged: &Judged) -> bool {
     let is_item = matches!(judged.sentence.place, Place::Item | Place::OpenItem) && judged.sentence.lead.is_some();
     let lead = judged.before.filter(|_| is_item).and_then(|lead| message.get(lead));
     lead.is_some_and(|lead| cues::introduces_steps(&text[lead.sentence.range.clone()]))
+}
+
+/// Whether the line that introduces a list says nothing else than that open steps follow: "To do:".
+fn is_below_steps(text: &str, message: &[Judged], judged: &Judged) -> bool {
+    let lead = judged.before.and_then(|lead| message.get(lead));
+    lead.is_some_and(|lead| cues::is_steps_heading(&text[lead.sentence.range.clone()]))
 }
 
 fn fits(text: &str, least_columns: usize) -> bool {

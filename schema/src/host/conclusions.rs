@@ -27,7 +27,10 @@ pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<C
         .into_iter()
         .filter(|found| !is_no_statement(&found.text))
         // "Then only the menu is left." is no learning.
-        .filter(|found| found.kind == MemoryType::Task || !names_everything_left(&found.text))
+        .filter(|found| {
+            let is_finding = matches!(found.kind, MemoryType::Learning | MemoryType::ErrorFix);
+            !is_finding || !names_everything_left(&found.text)
+        })
         .filter(|found| speaker == Speaker::Person || !is_offered(&found.text, &clean))
         .collect()
 }

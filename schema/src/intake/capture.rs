@@ -258,7 +258,7 @@ impl CaptureTransaction<'_> {
             return Ok(false);
         }
         let Ok(path) = self.write_entry(&memory)? else { return Ok(false) };
-        // It is restored again only if a save overwrites it at once, which had read the file before. A later save deleted it on purpose.
+        // See `RESTORED_AGE`: a later save without it deletes it on purpose.
         self.rows.set_entry_state(seq, &path, EntryState::At(now_millis() - RESTORED_AGE))?;
         Ok(true)
     }

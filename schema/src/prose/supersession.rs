@@ -16,7 +16,7 @@ pub use self::edits::changes_of_edits;
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
 pub use self::index::StatementIndex;
 pub use self::passages::without_replaced;
-pub use self::reversals::reversals;
+pub use self::reversals::{left_for_another, reversals};
 use crate::model::memory::MemoryType;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{quantities, tokens};
@@ -55,7 +55,7 @@ pub struct Statement {
     changes: bool,
     /// Whether it mentions an earlier state.
     mentions_past: bool,
-    /// What it chooses after it was decided otherwise: "rollback after all".
+    /// Its choices that go back on an earlier decision: "rollback after all".
     returns_to: Vec<String>,
 }
 
@@ -188,7 +188,8 @@ impl Statement {
     /// Whether it returns to something that the older statement mentions. A conclusion must also choose something.
     fn returns(&self, older: &Self, strictness: Strictness) -> bool {
         let is_decided = strictness == Strictness::Loose || older.can_replace();
-        is_decided && older.returns_to.is_empty() && self.returns_to.iter().any(|term| older.terms.contains(term))
+        let is_left = |term: &String| older.terms.contains(term) && !older.choices.contains(term);
+        is_decided && older.returns_to.is_empty() && self.returns_to.iter().any(is_left)
     }
 
     /// Whether it returns to something that the older statement gave up.

@@ -357,7 +357,7 @@ mod tests {
     #[case::more("ok do the drafts and the banner", "Both are in.", None)]
     #[case::nothing("go", "Done.", None)]
     fn ordered_task_is_done(#[case] prompt: &str, #[case] answer: &str, #[case] expected: Option<usize>) {
-        assert_eq!(done_as_ordered(prompt, answer, &LISTED), expected);
+        assert_eq!(done_as_ordered(prompt, answer, true, &LISTED), expected);
     }
 
     #[test]

@@ -106,8 +106,8 @@ impl Store {
 /// The most milliseconds between the append of an entry and a save that overwrites it, because an editor had the file open.
 const OVERWRITTEN: i64 = 10_000;
 
-/// The age in milliseconds that a restored entry begins with. A save within the last two seconds of its ten overwrites it; a later one
-/// deletes it.
+/// The age in milliseconds that a restored entry begins with. A save within two seconds had read the file before the restoration, so the
+/// entry counts as overwritten again. A later save without it deletes it on purpose.
 pub(crate) const RESTORED_AGE: i64 = OVERWRITTEN - 2_000;
 
 /// The most milliseconds that the clock of the disk may be behind ours.

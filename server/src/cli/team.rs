@@ -150,7 +150,7 @@ pub(super) fn init_team(engine: &mut Engine, printer: &Printer, given: Option<&s
         let ignored = format!(
             "git ignores {path}, so nothing is shared. Remove the rule that `git check-ignore -v {path}` prints."
         );
-        let next = if joined.is_ignored && !TeamConnection::is_known(layout.project()) { &ignored } else { &next };
+        let next = if joined.is_ignored && !TeamConnection::has_server(layout.project()) { &ignored } else { &next };
         format!("You are {author} in this team. `jikime-memory share ID` writes to {path}.\n{next}\n")
     })
 }
@@ -199,9 +199,8 @@ pub(super) fn check_team(engine: &Engine, printer: &Printer) -> anyhow::Result<E
 
 /// How what was written reaches the others.
 fn next_step(project: &Path, files: &str) -> String {
-    if TeamConnection::is_known(project) {
-        "`jikime-memory team sync` sends it to the others; a running server of MCP does so every ten minutes."
-            .to_owned()
+    if TeamConnection::has_server(project) {
+        "`jikime-memory team sync` sends it to the others; a running MCP server does so every ten minutes.".to_owned()
     } else {
         format!("Commit {files}, so that the others get it.")
     }

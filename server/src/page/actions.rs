@@ -126,7 +126,7 @@ fn set(project: &Path, form: &ActionForm, language: Language) -> Result<ActionDo
 
 /// Says what was done for the team, and what takes it to the others.
 fn of_team(engine: &Engine, done: &str, language: Language) -> ActionDone {
-    let next = if TeamConnection::is_known(engine.store().layout().project()) {
+    let next = if TeamConnection::has_server(engine.store().layout().project()) {
         "."
     } else {
         language.of("; commit the file.", ". 파일을 커밋하세요.")

@@ -30,6 +30,9 @@ struct Floor {
 #[case::blind("blind.json", Floor { stories: 22, facts: 89, searches: 80, violations: 16 })]
 #[case::spoken("spoken.json", Floor { stories: 12, facts: 95, searches: 86, violations: 8 })]
 #[case::offhand("offhand.json", Floor { stories: 12, facts: 87, searches: 58, violations: 28 })]
+#[case::asked_later("asked_later.json", Floor { stories: 12, facts: 77, searches: 72, violations: 15 })]
+#[case::declined("declined.json", Floor { stories: 12, facts: 91, searches: 38, violations: 27 })]
+#[case::new_words("new_words.json", Floor { stories: 14, facts: 91, searches: 76, violations: 11 })]
 fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor: Floor) {
     let stories = read(&own_stories(file));
     assert!(stories.len() >= floor.stories);

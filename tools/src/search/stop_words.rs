@@ -89,7 +89,7 @@ static ENGLISH: WordList = WordList::words(
     herself him himself his how i if in into is isnt it its itself just know lets like many me might mine more most
     much must my myself neither no nor not of off on once only or other our ours ourselves out over own please
     remember same shall she should shouldnt so some somebody someone something such tell than that the their theirs
-    them themselves then there these they thing things this those through to too under until up us very was wasnt we
+    them themselves then there these they thing things this those through to too under until up us use used uses using very was wasnt we
     were werent what whatever when where whether which while who whom whose why will with within without wont would
     wouldnt yet you your yours yourself
 ",

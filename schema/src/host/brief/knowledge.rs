@@ -17,7 +17,7 @@ use crate::model::state_note::Phase;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::supersession::{
-    Statement, StatementIndex, Strictness, changes_of_edits, reversals, without_replaced,
+    Statement, StatementIndex, Strictness, changes_of_edits, left_for_another, reversals, without_replaced,
 };
 use crate::prose::tasks;
 use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
@@ -334,8 +334,9 @@ fn task(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
 
 /// Returns what the beginning of a prompt or an answer gives up or changes.
 fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
-    let text = &row.memory.content;
-    reversals(&text[..text.floor_char_boundary(SAID)])
+    let text = &row.memory.content[..row.memory.content.floor_char_boundary(SAID)];
+    let left = (row.memory.kind == MemoryType::UserPrompt).then(|| left_for_another(text)).flatten();
+    reversals(text).into_iter().chain(left).collect()
 }
 
 /// Returns the prompt of the turn that a memory belongs to, if no answer is between them. The newest of both are the first.

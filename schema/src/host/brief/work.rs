@@ -2,7 +2,6 @@
 
 use super::budget::{LINE, Part};
 use super::knowledge::Knowledge;
-use crate::host::choice::agrees;
 use crate::host::classifier::introduces_steps;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::model::word_list::WordList;
@@ -79,7 +78,7 @@ pub(super) fn before_cleared(rows: Rows<'_>, session_id: &str, knowledge: &Knowl
 fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
     for id in rows.last_sessions(session_id, LOOKED_AT)? {
-        // Somebody else's session may have left nothing but an entry of `MEMORY.md` here.
+        // A session of another member may have left only an entry in `MEMORY.md`.
         let has_work = |record: &SessionRecord| !record.turns.is_empty() || !record.files.is_empty();
         found.extend(SessionRecord::compose(rows, &id)?.filter(|record| record.is_real() && has_work(record)));
         if found.len() == SHOWN {
@@ -151,12 +150,16 @@ fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
 
 /// Returns what was reported of an earlier turn without the steps that were open then. Those that still are, are listed as tasks.
 fn without_open_steps(text: &str) -> Option<String> {
-    let names_steps = |sentence: &&str| {
-        let lead = sentence.split_once(':').map_or("", |(lead, _)| lead.trim());
-        !lead.is_empty() && introduces_steps(lead) || names_everything_left(sentence)
+    static LEADS: WordList = WordList::phrases(
+        "to do|todo|next steps|next step|next|still to do|still open|open|remaining|not done|still missing|missing|남은 일|남은 작업|\
+         남은 것|할 일|다음 단계|다음 작업|다음 할 일|다음",
+    );
+    let names_steps = |sentence: &str| {
+        let lead = sentence.split_once(':').map_or("", |(lead, _)| lead.trim()).to_lowercase();
+        let is_lead = LEADS.begins(&lead);
+        is_lead && introduces_steps(&lead) || names_everything_left(sentence)
     };
-    let kept: String = sentences(text).into_iter().filter(|sentence| !names_steps(sentence)).collect();
-    Some(kept.trim().to_owned()).filter(|kept| kept.chars().any(char::is_alphanumeric))
+    kept_sentences(text, |sentence| !names_steps(sentence))
 }
 
 /// Describes an earlier session in one line, or not at all if everything in it was replaced.
@@ -183,7 +186,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         let date = record.started.date();
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
             let next = record.turns.get(number + 1).map_or("", |next| next.asked.as_str());
-            if is_declined(&turn.asked, &next.to_lowercase()) {
+            if is_idea(&turn.asked) && declines(next) {
                 return None;
             }
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
@@ -194,8 +197,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
                 return None;
             }
             let answer = validity.answer(turn).and_then(|answer| without_open_steps(&answer));
-            let answer =
-                if next.is_empty() || agrees(next) { answer } else { answer.as_deref().and_then(without_proposals) };
+            let answer = if declines(next) { answer.as_deref().and_then(without_proposals) } else { answer };
             // If nothing of the answer holds, the prompt does not either.
             if answer.is_none() && turn.answered.is_some() {
                 return None;
@@ -215,28 +217,40 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
     records.iter().flat_map(of_session).take(TURNS).collect()
 }
 
-/// Returns an answer without what it only proposes, for which the next prompt has an answer of its own.
+/// Removes proposals from an answer; the next prompt says what became of them.
 fn without_proposals(answer: &str) -> Option<String> {
     static PROPOSES: WordList = WordList::phrases(
         "i'd |i would |i suggest|i propose|i recommend|my suggestion|suggestion: |저라면|제안드|제안합|추천합|추천드|낫습니다|나을 것|좋을 것 같",
     );
-    let is_proposed = |sentence: &&str| PROPOSES.occurs_in(&sentence.to_lowercase().replace('’', "'"));
-    let kept: String = sentences(answer).into_iter().filter(|sentence| !is_proposed(sentence)).collect();
+    kept_sentences(answer, |sentence| !PROPOSES.occurs_in(&sentence.to_lowercase().replace('’', "'")))
+}
+
+/// Returns the sentences to keep, or `None` if they say nothing.
+fn kept_sentences(text: &str, keeps: impl Fn(&str) -> bool) -> Option<String> {
+    let kept: String = sentences(text).into_iter().filter(|sentence| keeps(sentence)).collect();
     Some(kept.trim().to_owned()).filter(|kept| kept.chars().any(char::is_alphanumeric))
 }
 
-/// Whether a prompt only asks about an idea that the `next` prompt does not take up: "Would a solar cell make sense?", and then "no".
-fn is_declined(asked: &str, next: &str) -> bool {
+/// Whether a prompt only asks about an idea.
+fn is_idea(asked: &str) -> bool {
     static IDEAS: WordList = WordList::phrases(
-        "would it|make sense|what about|how about|should we|could we|would be cool|would be nice|random thought|someone suggest|suggested|\
+        "would it|make sense|what about|how about|should we|could we|would be cool|would be nice|random thought|someone suggest|\
          의견도 있|의견이 있|얘기도 있|얘기가 있|어떨까|어때|도 되나|는 어떻게 보|은 어떻게 보|이참에",
     );
-    static DECLINES: WordList = WordList::phrases(
-        "no|nah|nope|then no|not now|too much|skip|forget|never mind|leave it|그럼 no|아니|그럼 됐|됐어|패스|그럼 말|그럼 지금|그럼 그냥 두|안 할|하지 말|보류|나중",
-    );
-    let rest = DECLINES.iter().find_map(|word| next.strip_prefix(*word));
-    let is_declined = rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()));
-    is_declined && IDEAS.occurs_in(&asked.to_lowercase())
+    IDEAS.occurs_in(&asked.to_lowercase())
+}
+
+/// Whether a prompt begins by declining what was said before it: "nah, too much work". "No problem, do it" does not.
+fn declines(prompt: &str) -> bool {
+    static ALONE: WordList = WordList::phrases("no|nah|nope|then no|not now|too much|아니|아니요|그럼 no|됐어|패스");
+    static PHRASES: WordList =
+        WordList::phrases("nah |nope |forget |never mind|leave it|그럼 됐|그럼 지금|그럼 그냥 두|아니요 |아니, ");
+    static AGREES: WordList = WordList::phrases("go ahead|do it|go for it|yes|하자|진행해");
+    let folded = prompt.trim().to_lowercase();
+    let is_alone = |word: &str| {
+        folded.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '.', '!', ';', ':']))
+    };
+    (ALONE.iter().any(|word| is_alone(word)) || PHRASES.begins(&folded)) && !AGREES.occurs_in(&folded)
 }
 
 /// Whether a prompt picks an option by its number: "1. Eleven dollars is nothing". Its decision is shown.

@@ -91,6 +91,16 @@ pub(crate) fn introduces_steps(line: &str) -> bool {
         && (has_listed(&STEPS_FOLLOW, line) || SHORT_LEADS.contains(&line.to_lowercase()))
 }
 
+/// Whether a line is only the heading of open steps.
+pub(super) fn is_steps_heading(line: &str) -> bool {
+    static HEADINGS: WordList = WordList::phrases(
+        "to do|todo|still to do|left to do|next steps|next step|not done|not done yet|still open|open|open points|open items|remaining|\
+         남은 일|남은 작업|남은 것|할 일|다음 할 일|다음 단계|다음 작업|앞으로 할 일",
+    );
+    let line = line.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    HEADINGS.contains(&line)
+}
+
 /// Whether a sentence has a cue of a kind.
 pub(super) fn has_cue(kind: usize, sentence: &str) -> bool {
     has_listed(&ENGLISH[kind], sentence) || has_listed(&KOREAN[kind], sentence)

@@ -2,7 +2,7 @@
 //!
 //! Most of these sentences are too short for the network, which sees few words that it knows.
 
-use super::cues::has_listed;
+use super::cues::{has_listed, stated_kind};
 use crate::model::word_list::WordList;
 
 /// Words before the statement, which say nothing: "OK, then let's …".
@@ -110,11 +110,14 @@ pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
     is_decision(said).then_some(DECISION)
 }
 
-/// Returns the kind of what a person asks to remember, as an index of `KINDS`: a convention if it obliges, else a learning.
-pub(super) fn kept_kind(sentence: &str) -> Option<usize> {
+/// Returns the kind of what a person asks to remember, as an index of `KINDS`: a convention if it obliges, else a learning, unless its own
+/// words say more.
+pub(super) fn kind_to_remember(sentence: &str) -> Option<usize> {
     let folded = sentence.to_lowercase().replace('’', "'");
     let said = without_lead_ins(folded.trim_start_matches(['-', '*', ' ']));
-    KEEP.begins(said).then(|| if has_listed(&OBLIGATIONS, said) { CONVENTION } else { LEARNING })
+    let rest = KEEP.iter().find_map(|opening| said.strip_prefix(opening))?;
+    let plain = || if has_listed(&OBLIGATIONS, rest) { CONVENTION } else { LEARNING };
+    Some(plain_kind(rest).or_else(|| stated_kind(rest)).unwrap_or_else(plain))
 }
 
 /// Returns the start of the last clause that takes back what was said before it, in bytes.
@@ -226,9 +229,10 @@ mod tests {
     #[case::fact("ok, remember: the staging password rotates on Mondays", Some(LEARNING))]
     #[case::rule("Please remember that v1 clients must keep working", Some(CONVENTION))]
     #[case::korean("기억해 줘: 배포는 목요일", Some(LEARNING))]
+    #[case::decision("for the record: we go with Postgres, not MySQL", Some(DECISION))]
     #[case::memory("I remember that the build broke", None)]
     fn what_is_to_be_remembered_has_a_kind(#[case] sentence: &str, #[case] expected: Option<usize>) {
-        assert_eq!(kept_kind(sentence), expected);
+        assert_eq!(kind_to_remember(sentence), expected);
     }
 
     #[rstest]

@@ -7,6 +7,7 @@ use crate::model::failure::{Success, is_settled_by, signature};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
+use crate::model::tool_usage::files;
 use crate::prose::tasks::{
     declined, done_as_ordered, done_by_number, done_except_left, done_of_list, dropped, finished,
 };
@@ -15,6 +16,9 @@ use crate::store::{MemoryFilter, MemoryRow, Rows};
 /// How many of the newest failures and open tasks are compared.
 const FAILURES: usize = 200;
 const TASKS: usize = 100;
+
+/// How many of the newest lists of tasks an answer may end by naming all that is left.
+const LISTS: usize = 2;
 
 /// How many of the newest failures may be of the turn that ends.
 const TURN_FAILURES: usize = 20;
@@ -71,7 +75,8 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
     };
     if memory.kind == MemoryType::UserPrompt {
         settled.extend(declined(&memory.content, &texts));
-        if let Some(list) = task_lists(rows, &open)?.first() {
+        let answer = newest(MemoryType::AssistantResponse, 1)?.pop().map(|row| row.memory.id);
+        if let Some(list) = task_lists(rows, &open)?.first().filter(|list| answer.as_ref() == Some(&list.answer)) {
             let done = done_by_number(&memory.content, &list.texts());
             settled.extend(done.into_iter().filter_map(|item| list.items[item].1));
         }
@@ -91,15 +96,16 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
         let has_failed = newest(MemoryType::Error, TURN_FAILURES)?.iter().any(is_open_failure);
         let asked = &prompt.memory.content;
         if !changes.is_empty() && !has_failed {
-            settled.extend(done_as_ordered(asked, &memory.content, &texts));
+            let has_edited = changes.iter().any(|row| files(&row.memory.content).next().is_some());
+            settled.extend(done_as_ordered(asked, &memory.content, has_edited, &texts));
         }
         let edited: String = changes.iter().map(|row| row.memory.content.as_str()).collect();
         let lists = task_lists(rows, &open)?;
-        if let Some(list) = lists.iter().find(|list| list.told < prompt.order()) {
+        if let Some(list) = lists.iter().find(|list| list.answered_at < prompt.order()).filter(|_| !has_failed) {
             let done = done_of_list(asked, &memory.content, &edited, &list.texts());
             settled.extend(done.into_iter().filter_map(|item| list.items[item].1));
         }
-        for list in &lists {
+        for list in lists.iter().take(LISTS) {
             let open: Vec<usize> = list.items.iter().filter_map(|(_, task)| *task).collect();
             let open_texts: Vec<&str> = open.iter().map(|at| texts[*at]).collect();
             settled.extend(done_except_left(&memory.content, &open_texts).into_iter().map(|at| open[at]));
@@ -110,11 +116,12 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
     Ok(settled.into_iter().map(|at| open[at].id.clone()).collect())
 }
 
-/// A list in an answer of which tasks were concluded.
+/// A list in an answer whose items became tasks.
 struct TaskList {
+    answer: MemoryId,
     /// The [`MemoryRow::order`] of the answer.
-    told: (i64, i64),
-    /// The items with the index of the open task, if it is still open.
+    answered_at: (i64, i64),
+    /// The items of one block with the index of the open task, if it is still open.
     items: Vec<(String, Option<usize>)>,
 }
 
@@ -140,14 +147,30 @@ fn task_lists(rows: Rows<'_>, open: &[Memory]) -> rusqlite::Result<Vec<TaskList>
                 |task: &Memory| task.attributes.source.as_ref() == Some(source) && item.contains(task.content.trim());
             open.iter().position(is_it)
         };
-        let items: Vec<_> =
-            answer.memory.content.lines().filter_map(list_item).map(|item| (item.to_owned(), task_of(item))).collect();
-        if items.len() > 1 {
-            lists.push(TaskList { told: answer.order(), items });
+        let blocks = blocks_of_items(&answer.memory.content);
+        let with_tasks = blocks.into_iter().map(|block| -> Vec<(String, Option<usize>)> {
+            block.into_iter().map(|item| (item.to_owned(), task_of(item))).collect()
+        });
+        let items =
+            with_tasks.filter(|items| items.len() > 1 && items.iter().any(|(_, task)| task.is_some())).next_back();
+        if let Some(items) = items {
+            lists.push(TaskList { answer: source.clone(), answered_at: answer.order(), items });
         }
     }
-    lists.sort_by_key(|list| Reverse(list.told));
+    lists.sort_by_key(|list| Reverse(list.answered_at));
     Ok(lists)
+}
+
+/// Returns the items of each list in a text. Other lines end a list, empty ones do not.
+fn blocks_of_items(text: &str) -> Vec<Vec<&str>> {
+    let mut blocks = vec![Vec::new()];
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        match (list_item(line), blocks.last_mut()) {
+            (Some(item), Some(block)) => block.push(item),
+            _ => blocks.push(Vec::new()),
+        }
+    }
+    blocks
 }
 
 /// Returns the text of a line that is an item: "1. renew the key", "- renew the key".

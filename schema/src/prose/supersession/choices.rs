@@ -1,5 +1,6 @@
 //! What a statement chooses, defines and changes.
 
+use super::given_up::CHANGES_TO;
 use crate::model::word_list::WordList;
 use crate::prose::terms::ProseToken;
 
@@ -40,18 +41,27 @@ pub(super) fn returns_to(tokens: &[ProseToken]) -> Vec<String> {
     const REACH: usize = 4;
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
-        if token.text == "after" && tokens.get(at + 1).is_some_and(|next| next.text == "all") {
+        let ends_clause = || tokens.get(at + 2).is_none_or(|next| next.begins_clause);
+        if token.text == "after" && tokens.get(at + 1).is_some_and(|next| next.text == "all") && ends_clause() {
             let clause = tokens[..at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
             let near = &tokens[clause.max(at.saturating_sub(REACH))..at];
             found.extend(near.iter().filter(|token| token.is_term()).map(|token| token.text.clone()));
         }
         if AGAIN.contains(&token.text) {
-            let next = tokens[at + 1..].iter().take(REACH);
-            let chosen = next.filter(|next| next.is_term() && matches!(next.particle, "로" | "으로"));
-            found.extend(chosen.map(|token| token.text.clone()));
+            let pairs = tokens[at + 1..].windows(2).take(REACH);
+            let chosen = pairs.filter(|pair| {
+                pair[0].is_term() && matches!(pair[0].particle, "로" | "으로") && is_decided(&pair[1].text)
+            });
+            found.extend(chosen.map(|pair| pair[0].text.clone()));
         }
     }
     found
+}
+
+/// Whether a Korean verb decides or changes something: "가자", "바꿉시다".
+pub(super) fn is_decided(word: &str) -> bool {
+    static ENDS: WordList = WordList::words("가자 갑시다 하자 합시다 할게 하죠 하시죠 보내자 보냅시다");
+    CHANGES_TO.begins(word) || ENDS.ends(word)
 }
 
 /// Whether a text defines something: "the S is", "S는".

@@ -24,7 +24,7 @@ pub(super) enum Scope {
     Subject,
     /// Completely.
     All,
-    /// As far as the older statement chooses it.
+    /// Only where the older statement chooses it.
     Chosen,
     /// It was removed, which often means only a file or a part of something that stays.
     Removed,
@@ -85,17 +85,21 @@ static ENDS: WordList = WordList::words(
 static REASONS: WordList = WordList::words("and as because but since so when while");
 
 /// Verbs before words of [`FAILURES`]: "HDF5 has proved unworkable", "the dialog was a flop".
-static PROVES: WordList = WordList::words("are has is proved proves turned was were");
+static PROVES: WordList = WordList::words("are has is prove proved turned was were");
 
-/// What did not work, at most a few words after such a verb.
-static FAILURES: WordList = WordList::words(
-    "dead disaster failure flop hopeless mistake toast unmaintained unreliable unusable unworkable useless",
+/// Words for something that did not work, and words that may stand before them.
+static FAILURES: WordList = WordList::words("disaster flop mistake unmaintained unusable unworkable");
+static DEGREES: WordList = WordList::words(
+    "a all an basically be been complete completely effectively out proved pretty quite really the to total totally",
 );
 
-/// Phrases behind something that is given up, as tokens: "the hook goes away".
+/// Phrases at the end of a clause behind something that is given up, as tokens: "the hook goes away".
 static GIVES_UP_BEHIND: WordList = WordList::phrases(
     "goe away|has to go|must go|didnt work out|doesnt work out|isnt working out|is a dead end|was a dead end",
 );
+
+/// Korean nouns for events. That one failed gives up nothing: "빌드 망했네".
+static EVENTS: WordList = WordList::words("로그인 빌드 배포 실행 요청 커밋 테스트");
 
 /// Verbs after "no longer" and "stop", which are not part of what is given up.
 static VERBS_BEHIND: WordList =
@@ -160,7 +164,7 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     if !FIRST_WORDS.contains(tokens[at].text.as_str()) {
         return None;
     }
-    let is_next = |phrase: &&&str| phrase.split(' ').enumerate().all(|(n, expected)| word(n) == Some(expected));
+    let is_next = |phrase: &&&str| begins_with_phrase(tokens, at, phrase);
     let (scope, phrase) =
         GIVES_UP_NEXT.iter().find_map(|(scope, phrases)| Some((*scope, *phrases.iter().find(is_next)?)))?;
     let mut next = at + phrase.split(' ').count();
@@ -202,23 +206,24 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
 
 /// Returns the subject of a clause that says that it failed or goes.
 fn failed(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
-    const REACH: usize = 5;
-    let is_next = |phrase: &&&str| {
-        phrase
-            .split(' ')
-            .enumerate()
-            .all(|(n, expected)| tokens.get(at + n).is_some_and(|token| token.text == expected))
-    };
-    let rest = tokens[at..].iter().skip(1).take(REACH);
-    let fails = PROVES.contains(&tokens[at].text) && { rest }
-        .take_while(|token| !token.begins_clause && token.text != "not")
-        .any(|token| FAILURES.contains(&token.text));
-    if !fails && GIVES_UP_BEHIND.iter().find(is_next).is_none() {
+    let ends_clause = |at: usize| tokens.get(at).is_none_or(|token| token.begins_clause);
+    let rest = &tokens[at + 1..];
+    let degrees = rest.iter().take_while(|token| !token.begins_clause && DEGREES.contains(&token.text)).count();
+    let fails = PROVES.contains(&tokens[at].text)
+        && rest.get(degrees).is_some_and(|token| !token.begins_clause && FAILURES.contains(&token.text));
+    let goes = GIVES_UP_BEHIND
+        .iter()
+        .any(|phrase| begins_with_phrase(tokens, at, phrase) && ends_clause(at + phrase.split(' ').count()));
+    if !fails && !goes {
         return None;
     }
     let start = tokens[..at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
-    // A name says enough. Of other words, all of the subject must fit.
+    // A longer subject is too specific to match.
     Some(collect(&tokens[start..at], Scope::All)).filter(|given_up| (1..=3).contains(&given_up.terms.len()))
+}
+
+fn begins_with_phrase(tokens: &[ProseToken], at: usize, phrase: &str) -> bool {
+    phrase.split(' ').enumerate().all(|(n, expected)| tokens.get(at + n).is_some_and(|token| token.text == expected))
 }
 
 fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
@@ -252,7 +257,9 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         }
         start -= 1;
     }
-    Some(collect(&tokens[start..at], *scope))
+    let given_up = collect(&tokens[start..at], *scope);
+    let is_event = token.text.starts_with('망') && given_up.terms.iter().all(|term| EVENTS.contains(term));
+    (!is_event).then_some(given_up)
 }
 
 pub(super) fn collect(tokens: &[ProseToken], scope: Scope) -> GivenUp {

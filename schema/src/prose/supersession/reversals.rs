@@ -1,11 +1,12 @@
 //! Sentences that give something up or change it.
 
 use super::Statement;
-use super::given_up::{CHANGES_TO, GivenUp, Scope, collect};
+use super::choices::is_decided;
+use super::given_up::{GivenUp, Scope};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::small_talk::is_one_off;
-use crate::prose::terms::{ProseToken, TokenKind, tokens};
+use crate::prose::terms::{ProseToken, quantities, tokens};
 
 /// Returns the statements in a prompt or an answer that give something up or change it, even if they are no conclusions: "no, back to
 /// TOML".
@@ -18,42 +19,44 @@ pub fn reversals(text: &str) -> Vec<Statement> {
         let before = at.checked_sub(1).filter(|_| statement.terms.is_empty() && !statement.given_up.is_empty());
         before.map_or(statement, |before| Statement::of(&[all[before], *sentence].concat()))
     };
-    let statements = plain.map(statement).filter(|statement| statement.reverses() || statement.changes);
-    statements.chain(left_for_another(&all)).collect()
+    plain.map(statement).filter(|statement| statement.reverses() || statement.changes).collect()
 }
 
 /// Words of complaints in lower case, English words and Korean parts of words.
 static COMPLAINTS: WordList = WordList::words(
-    "bit blocks blocked breaks broke broken cannot can't clunky corrupt corrupted corrupts cost costs crash crashed crashes crawls \
-     doesn't don't expensive fail failed failing fails flagged flaky hangs isn't leaked leaking leaks limit lost never overloaded \
-     pain problem problems rejected slow timeout timeouts unmaintained unusable wasn't won't wrong",
+    "breaks broke broken clunky corrupt corrupted corrupts crash crashed crashes crawls expensive fail failed failing fails flagged \
+     flaky hangs leaked leaking leaks loses overloaded slow timeouts unmaintained unusable",
 );
 static KOREAN_COMPLAINTS: WordList = WordList::phrases(
-    "깨지|깨져|깨집|느리|느려|느립|죽어|죽었|죽습|죽는|비싸|비쌉|요금|터져|터졌|밀려|밀립|잘라|잘립|잘려|반토막|틀려|틀립|에러|오류|실패|문제|안 되|안 돼|안 됩|못 |못하|없다고|안 울|누락|막혀|막힙|막혔|꼬여|꼬입|멈춰|멈춥|멈춘|유실|날아",
+    "깨지|깨져|깨집|느리|느려|느립|죽어|죽었|죽습|죽는|비싸|비쌉|요금|터져|터졌|밀려|밀립|잘라|잘립|잘려|반토막|틀려|틀립|안 울|누락|막혀|막힙|막혔|꼬여|꼬입|멈춰|멈춥|멈춘|유실|날아",
 );
 
-/// Returns a statement that leaves the names and numbers of a complaint, if a later sentence changes to something else: "GoldenGate cuts off
-/// large columns. Move to Debezium."
-fn left_for_another(all: &[&str]) -> Option<Statement> {
+/// Returns a statement that gives up the name or the number that a complaint in a prompt begins with, if a later sentence changes to something
+/// else: "GoldenGate cuts off large columns. Move to Debezium."
+pub fn left_for_another(prompt: &str) -> Option<Statement> {
+    const FIRST: usize = 2;
+    let all = sentences(prompt);
     let parsed: Vec<Vec<ProseToken>> = all.iter().map(|sentence| tokens(sentence)).collect();
-    let at = parsed.iter().zip(all).position(|(tokens, sentence)| is_plain(sentence) && changes_to_another(tokens))?;
+    let at = parsed.iter().zip(&all).position(|(tokens, sentence)| is_plain(sentence) && changes_to_another(tokens))?;
     let kept: Vec<&str> = parsed[at..].iter().flatten().map(|token| token.text.as_str()).collect();
-    let mut given_up = GivenUp {
+    let mut left = GivenUp {
         terms: Vec::new(),
         names: Vec::new(),
         quantities: Vec::new(),
         scope: Scope::Chosen,
         subject: Vec::new(),
     };
-    for (tokens, _) in parsed[..at].iter().zip(all).filter(|(_, sentence)| complains(sentence)) {
-        let part = collect(tokens, Scope::Chosen);
-        given_up.names.extend(part.names.into_iter().filter(|name| !kept.contains(&name.as_str())));
-        // "512로 자르니까": a number at the beginning of the complaint.
-        let begins = tokens.first().is_some_and(|first| matches!(first.kind, TokenKind::Quantity(_)));
-        given_up.quantities.extend(part.quantities.into_iter().take(usize::from(begins)));
+    for (tokens, _) in parsed[..at].iter().zip(&all).filter(|(_, sentence)| complains(sentence)) {
+        let first = tokens.iter().filter(|token| token.is_term()).take(FIRST).enumerate();
+        // A capital letter at the beginning of a sentence says nothing.
+        let names = first.filter(|(at, token)| *at == 0 || token.is_name).map(|(_, token)| &token.text);
+        left.names.extend(names.filter(|name| !kept.contains(&name.as_str())).cloned());
+        // "512로 자르니까"
+        let number = tokens.first().filter(|first| matches!(first.particle, "로" | "으로"));
+        left.quantities.extend(number.into_iter().flat_map(|number| quantities(std::slice::from_ref(number))));
     }
-    given_up.terms.clone_from(&given_up.names);
-    let statement = Statement { given_up: vec![given_up], ..Statement::of("") };
+    left.terms.clone_from(&left.names);
+    let statement = Statement { given_up: vec![left], ..Statement::of("") };
     (!statement.given_up[0].is_nothing()).then_some(statement)
 }
 
@@ -65,9 +68,8 @@ fn complains(sentence: &str) -> bool {
 
 /// Whether a sentence changes to something: "move to goreleaser", "조항 단위로 바꿔".
 fn changes_to_another(tokens: &[ProseToken]) -> bool {
-    static CHANGES: WordList =
-        WordList::words("convert go move moving migrate migrating replace swap switch switching use");
-    static TO: WordList = WordList::words("back instead onto over to with");
+    static CHANGES: WordList = WordList::words("convert move moving migrate migrating swap switch switching");
+    static TO: WordList = WordList::words("onto over to");
     let is_change = |(at, token): (usize, &ProseToken)| {
         let next = || tokens[at + 1..].iter().take(4);
         let english = CHANGES.contains(&token.text) && next().any(|next| TO.contains(&next.text));
@@ -75,11 +77,6 @@ fn changes_to_another(tokens: &[ProseToken]) -> bool {
         english || korean
     };
     tokens.iter().enumerate().any(is_change)
-}
-
-fn is_decided(word: &str) -> bool {
-    static ENDS: WordList = WordList::words("가자 갑시다 하자 합시다 할게 하죠 하시죠 보내자 보냅시다");
-    CHANGES_TO.begins(word) || ENDS.ends(word)
 }
 
 /// Whether a sentence is no question, condition or one-off, and does not only order to stop or to remove something.

@@ -55,6 +55,11 @@ fn change_replaces_the_older_statement(#[case] newer: &str, #[case] older: &str)
 #[case::does_not("The gateway does not retry webhooks", "Webhooks are signed by the gateway")]
 #[case::korean_other("이미지는 S3 대신 로컬에 저장", "로그는 S3에 보관한다")]
 #[case::korean_other_value("재시도는 5번까지", "타임아웃은 5초")]
+#[case::rule("Every payment must go through the gateway", "Payments are in cents, stored in Postgres")]
+#[case::counted("A timeout is counted as a mistake", "The timeout of the gateway is 15 s")]
+#[case::order("Send the invoice after all retries of the mail", "Use Postgres for the invoice")]
+#[case::korean_event("빌드 망했네", "빌드는 Bazel로 한다")]
+#[case::korean_cause("결국 Postgres로 가는 커넥션이 막힌 거였어", "주문은 Postgres로 저장하고 30일 보관")]
 #[case::no_flop("The dialog was not a failure.", "We show a warning dialog before somebody overwrites a colleague")]
 #[case::korean_qualified("리프레시 토큰 만료는 30일", "액세스 토큰 만료는 15분")]
 fn statement_about_something_else_replaces_nothing(#[case] newer: &str, #[case] older: &str) {
@@ -154,12 +159,19 @@ fn most_replacements_are_found_with_few_errors() {
 )]
 #[case::english("Redis loses writes and crashes daily. Move the queue to SQS.", "Use Redis for the queue", true)]
 #[case::number("512로 자르니까 요금표가 반토막 나. 조항 단위로 바꿔.", "청크 크기는 512 토큰으로 하자", true)]
+#[case::another_subject(
+    "The CI job fails on Postgres. Switch the runner to Ubuntu.",
+    "Use Postgres for the orders",
+    false
+)]
+#[case::status("500 is returned when it crashes. Move it to a worker.", "Wait 500 ms before a retry", false)]
 #[case::praise("Redis works great. Move the queue to SQS.", "Use Redis for the sessions", false)]
 #[case::repair("Redis crashes daily. Find out why.", "Use Redis for the queue", false)]
 #[case::not_chosen("Redis crashes daily. Move the queue to SQS.", "Our Redis runs on port 6380", false)]
 #[case::kept("Redis crashes daily. Move the queue to Redis Cluster.", "Use Redis for the queue", false)]
 fn complaint_before_a_change_leaves_what_was_chosen(#[case] prompt: &str, #[case] older: &str, #[case] expected: bool) {
     let older = Statement::of(older);
-    let replaces = reversals(prompt).iter().any(|newer| newer.replaces(&older, Strictness::Strict));
-    assert_eq!(replaces, expected, "{:#?}\n{older:#?}", reversals(prompt));
+    let left = left_for_another(prompt);
+    let replaces = left.iter().any(|newer| newer.replaces(&older, Strictness::Strict));
+    assert_eq!(replaces, expected, "{left:#?}\n{older:#?}");
 }

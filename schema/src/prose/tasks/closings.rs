@@ -114,6 +114,9 @@ static DO: WordList = WordList::words("begin continue do finish handle implement
 static NO_ORDERS: WordList =
     WordList::words("after but check don't dont explain leave look not show skip until when why without 말고");
 
+/// Parts of Korean requests that only ask to look at or to explain something.
+static KOREAN_NO_ORDERS: WordList = WordList::phrases("보여|설명|알려|확인|찾아|읽어|물어|검토|비교");
+
 /// The ends of Korean orders.
 static KOREAN_ORDERS: WordList = WordList::words(
     "하자 보자 가자 갑시다 합시다 붙이자 고치자 만들자 넣자 돌리자 옮기자 옮기죠 줘 주세요 세요 시죠 하죠 하는거",
@@ -126,20 +129,23 @@ static NOW: WordList = WordList::words("today now next first then");
 const LONGEST_ORDER: usize = 60;
 
 /// Returns the task that a prompt orders in its own words and an answer reports as done, if no other task fits: "ok do the drafts".
-pub fn done_as_ordered(prompt: &str, answer: &str, tasks: &[&str]) -> Option<usize> {
+///
+/// `has_edited` says whether the turn changed files. Without that, all that is ordered must be in the task.
+pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     let folded = prompt.trim().to_lowercase().replace('’', "'");
     let words = || folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
     let is_other = folded.contains(['?', '？', '\n']) || words().any(|word| NO_ORDERS.contains(word));
+    let is_other = is_other || KOREAN_NO_ORDERS.occurs_in(&folded);
     if is_other || folded.chars().count() > LONGEST_ORDER || leaves_something(answer) {
         return None;
     }
     // "Jonas sent the key, do the notarisation"
-    folded.split([',', '.', ';']).find_map(|clause| ordered_in(clause.trim(), tasks))
+    folded.split([',', '.', ';']).find_map(|clause| ordered_in(clause.trim(), has_edited, tasks))
 }
 
 /// Returns the task that a clause in lower case orders: the only one with all its terms, or with most of its own terms in the clause, or
 /// with a name that the clause has.
-fn ordered_in(clause: &str, tasks: &[&str]) -> Option<usize> {
+fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     const SHORT: usize = 6;
     let words = || clause.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
     let is_order = words().any(|word| DO.contains(word)) || KOREAN_ORDERS.ends(clause);
@@ -162,7 +168,8 @@ fn ordered_in(clause: &str, tasks: &[&str]) -> Option<usize> {
         let names: Vec<&String> = ordered.iter().filter(is_name).collect();
         only_one(tasks, |task| names.iter().any(|name| terms(task).contains(name))).filter(|_| words().count() <= SHORT)
     };
-    whole.or_else(most).or_else(named)
+    let may_differ = is_order && has_edited;
+    whole.or_else(|| most().or_else(named).filter(|_| may_differ))
 }
 
 /// Whether an answer asks, or says that something is not done.

@@ -5,19 +5,23 @@ use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{shared_terms, terms};
 
-/// Phrases in lower case before everything that is left, and behind it.
+/// Phrases in lower case before and behind a complete list of what is left.
 static LEFT_NEXT: WordList = WordList::phrases(
     "what is left is|what's left is|all that is left is|all that's left is|the only thing left is|the only point left is|\
-     the only open point is|the only open item is|that leaves |which leaves |leaves only|남은 건 |남은 것은 |남은 거는 ",
+     the only open point is|the only open item is|남은 건 |남은 것은 |남은 거는 ",
 );
 static LEFT_BEFORE: WordList = WordList::phrases(
-    "is the only thing left|is the only one left|is all that is left|is all that's left|is all that remains|만 남|하나 남|만 하면 끝|만 하면 됩",
+    "is the only thing left|is the only one left|is all that is left|is all that's left|is all that remains|만 남았|만 남음|만 남습니다|\
+     하나 남았|하나 남음|만 하면 끝|만 하면 됩",
 );
+
+/// Words of conditions, which say what will be left.
+static CONDITIONS: WordList = WordList::phrases("if |once |after |when |면 |뒤에 |후에 ");
 
 /// Words that join what is left.
 static AND: WordList = WordList::phrases(" and |, |이랑 |하고 |와 |과 |그리고");
 
-/// Returns which of the tasks of one list are done, because a text names everything that is left, and names others of them.
+/// Returns the tasks of a list that are not among those that a text names as all that is left.
 ///
 /// If it also names things that are not in the list, some other sentence must mention a task that is done.
 pub fn done_except_left(text: &str, listed: &[&str]) -> Vec<usize> {
@@ -25,7 +29,7 @@ pub fn done_except_left(text: &str, listed: &[&str]) -> Vec<usize> {
     let tasks: Vec<Vec<String>> = listed.iter().map(|task| terms(task)).collect();
     let mut done = Vec::new();
     for (at, part) in parts.iter().enumerate() {
-        let Some(named) = everything_left(&part.to_lowercase().replace('’', "'")) else { continue };
+        let Some(named) = everything_left(part) else { continue };
         let said = terms(&named);
         let (left, others): (Vec<usize>, Vec<usize>) =
             (0..listed.len()).partition(|task| shared_terms(&tasks[*task], &said) > 0);
@@ -40,62 +44,63 @@ pub fn done_except_left(text: &str, listed: &[&str]) -> Vec<usize> {
 
 /// Whether a sentence names everything that is left.
 pub fn names_everything_left(sentence: &str) -> bool {
-    everything_left(&sentence.to_lowercase().replace('’', "'")).is_some()
+    everything_left(sentence).is_some()
 }
 
-/// Returns what a sentence in lower case names as everything that is left.
-fn everything_left(folded: &str) -> Option<String> {
+/// Returns what a sentence names as everything that is left, in lower case.
+fn everything_left(sentence: &str) -> Option<String> {
+    let folded = sentence.trim().to_lowercase().replace('’', "'");
     if folded.contains(['?', '？']) {
         return None;
     }
-    let next = LEFT_NEXT.iter().find_map(|phrase| folded.split_once(phrase)).map(|(_, rest)| rest);
-    let named = next.map(|rest| rest.split([':', ';', '(']).next().unwrap_or(rest));
-    let before = || LEFT_BEFORE.iter().find_map(|phrase| folded.split_once(phrase)).map(|(before, _)| before);
-    named.or_else(before).map(str::to_owned)
+    let until_clause = |rest: &str| rest.split([':', ';', '(']).next().unwrap_or_default().to_owned();
+    if let Some(rest) = folded.strip_prefix("that leaves ") {
+        return Some(until_clause(rest)).filter(|named| !named.contains("unchanged") && !named.contains("as is"));
+    }
+    let split = |phrases: &WordList| {
+        let (before, behind) = phrases.iter().find_map(|phrase| folded.split_once(phrase))?;
+        (!CONDITIONS.occurs_in(before)).then(|| (before.to_owned(), behind.to_owned()))
+    };
+    let next = split(&LEFT_NEXT).map(|(_, behind)| until_clause(&behind));
+    next.or_else(|| split(&LEFT_BEFORE).map(|(before, _)| before))
 }
 
 /// Phrases in lower case that order a whole list.
 static WHOLE_LIST: WordList = WordList::phrases(
-    "leftover|left over|the rest of|the remaining|remaining items|remaining ones|'s list|the list|what's left|what is left|\
-     open items|open points|the open ones|남은 거|남은 것|남은 일|나머지|마저|목록|하던 거|이어서",
+    "leftover|the rest of the list|the remaining items|the remaining ones|the remaining tasks|yesterday's list|finish the list|\
+     the open items|the open points|what's left|what is left|남은 거|남은 것|남은 일|마저 |어제 목록|지난번 목록|하던 거",
 );
 
 /// Phrases in lower case that report every part of a list as done.
 static ALL_DONE: WordList = WordList::phrases(
-    "both are done|both done|both are in|all done|all are done|all three are|all of them are|everything is done|everything's done|\
-     둘 다 |두 개 다 |모두 끝|다 끝|전부 끝|모두 완료|전부 완료|다 했|다 됐|모두 마",
+    "both are done|both done|all are done|everything is done|everything's done|둘 다 끝났|둘 다 완료|둘 다 했|모두 끝났|다 끝났|전부 끝났|\
+     모두 완료|전부 완료|다 했습니다|다 했어",
 );
 
 /// Returns which of the tasks of one list an answer reports as done, after a prompt that ordered them together: "do 1 and 2", "finish the
 /// leftovers". `edited` has the changes of the turn. Tasks are in the order of the list.
 pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -> Vec<usize> {
     let folded = prompt.trim().to_lowercase().replace('’', "'");
-    if folded.contains(['?', '？']) || folded.chars().count() > LONGEST_ORDER {
+    if folded.contains(['?', '？']) || folded.chars().count() > LONGEST_LIST_ORDER {
         return Vec::new();
     }
     let numbers = numbers(&folded);
-    let is_whole = WHOLE_LIST.occurs_in(&folded) || folded.contains("부터");
-    if numbers.is_empty() && !is_whole {
-        return Vec::new();
-    }
-    let is_ordered =
-        |at: &usize| is_whole && !folded.contains(" of ") || numbers.contains(&(at + 1)) || numbers.is_empty();
-    let parts = sentences(answer);
+    let is_whole = numbers.is_empty() && WHOLE_LIST.occurs_in(&folded) || folded.contains("번부터");
+    let is_ordered = |at: &usize| is_whole || numbers.contains(&(at + 1));
     let is_open = |part: &&str| is_no_report(part) || names_everything_left(part);
-    let (open, reports): (Vec<&str>, Vec<&str>) = parts.into_iter().partition(is_open);
-    let answered = answer.to_lowercase();
-    let are_all_done = ALL_DONE.occurs_in(&answered);
-    let [open_terms, report_terms] =
-        [&open, &reports].map(|parts| parts.iter().map(|part| terms(part)).collect::<Vec<_>>());
+    let (open, reports): (Vec<&str>, Vec<&str>) = sentences(answer).into_iter().partition(is_open);
+    let are_all_done = reports.iter().any(|part| ALL_DONE.occurs_in(&part.to_lowercase()));
+    let edited = edited.to_lowercase();
+    let of_each = |parts: &[&str]| parts.iter().map(|part| terms(part)).collect::<Vec<_>>();
+    let (open_terms, report_terms) = (of_each(&open), of_each(&reports));
     let is_done = |at: &usize| {
         let all = terms(listed[*at]);
         let most = |said: &[Vec<String>]| said.iter().map(|said| shared_terms(&all, said)).max().unwrap_or(0);
         let (in_open, in_report) = (most(&open_terms), most(&report_terms));
-        let number = at + 1;
-        let is_numbered = reports.iter().any(|part| reports_number(&part.to_lowercase(), number));
-        let is_named_in_code = all.iter().any(|term| is_identifier(term) && edited.to_lowercase().contains(term));
+        let is_numbered = reports.iter().any(|part| reports_number(&part.to_lowercase(), at + 1));
+        let is_in_code = in_open == 0 && all.iter().any(|term| is_identifier(term) && edited.contains(term.as_str()));
         let is_reported = in_report > in_open && (in_report >= 2 || in_report == all.len());
-        is_numbered || in_report + 1 > in_open && (are_all_done || is_reported || is_named_in_code && in_open == 0)
+        is_numbered || is_reported || in_report >= in_open && (are_all_done || is_in_code)
     };
     (0..listed.len()).filter(is_ordered).filter(is_done).collect()
 }
@@ -108,7 +113,7 @@ pub fn done_by_number(prompt: &str, listed: &[&str]) -> Vec<usize> {
 }
 
 /// The longest prompt that orders parts of a list, in characters.
-const LONGEST_ORDER: usize = 80;
+const LONGEST_LIST_ORDER: usize = 80;
 
 /// The shortest word that counts as an identifier without a sign such as `_`.
 const LONG_WORD: usize = 12;
@@ -139,17 +144,22 @@ fn numbers(folded: &str) -> Vec<usize> {
     words.iter().enumerate().filter_map(number).collect()
 }
 
-/// Whether a sentence in lower case reports an item by its number: "1번은 끝났습니다", "2 is done".
+/// Whether a sentence in lower case reports an item by its number: "1번은 끝났습니다", "2 is done". "2번 재시도했어" counts something.
 fn reports_number(folded: &str, number: usize) -> bool {
-    static KOREAN: WordList = WordList::words("끝 완료 했 됐 마쳤");
+    static DONE: WordList = WordList::words("끝 완료 처리 했 됐 마쳤");
+    static DIRECTLY: WordList = WordList::phrases(" 끝| 완료| 처리");
     let korean = format!("{number}번");
-    let behind = folded.find(&korean).map(|at| &folded[at + korean.len()..]);
-    let mut words = lower_words(folded);
+    let is_reported = |at: usize| {
+        let is_whole = !folded[..at].ends_with(|c: char| c.is_ascii_digit());
+        let rest = &folded[at + korean.len()..];
+        let is_topic = rest.starts_with(['은', '도']) && DONE.iter().any(|word| rest.contains(word));
+        is_whole && (is_topic || DIRECTLY.begins(rest))
+    };
     let first = number.to_string();
-    behind.is_some_and(|rest| KOREAN.iter().any(|word| rest.contains(word)))
-        || words.any(|word| word == first)
-            && matches!(words.next(), Some("is" | "done"))
-            && lower_words(folded).any(|word| word == "done")
+    let words: Vec<&str> = lower_words(folded).collect();
+    folded.match_indices(&korean).any(|(at, _)| is_reported(at))
+        || words.windows(2).any(|pair| pair[0] == first && pair[1] == "done")
+        || words.windows(3).any(|three| three[0] == first && three[1] == "is" && three[2] == "done")
 }
 
 #[cfg(test)]
@@ -173,6 +183,9 @@ mod tests {
         "The columns are filled. What is left is the article, and a run on the tablet.", &CLIENT, &[2])]
     #[case::another_list("All that is left is the invoice.", &CLIENT, &[])]
     #[case::question("Is the article the only thing left?", &CLIENT, &[])]
+    #[case::kept("로그는 에러만 남기도록 바꿨습니다.", &KOREAN, &[])]
+    #[case::clause("I used a soft delete, which leaves the article in place.", &CLIENT, &[])]
+    #[case::condition("Once CI is green, the only thing left is the article.", &CLIENT, &[])]
     #[case::reason("That leaves the article: Marta is away, and the legal team too.", &CLIENT, &[1, 2])]
     #[case::korean_clause("이제 대시보드 하나 남았는데, 지민 님이 지표를 정해야 합니다.", &KOREAN, &[0, 1])]
     #[case::plain("The article is withdrawn.", &CLIENT, &[])]
@@ -183,6 +196,9 @@ mod tests {
     #[rstest]
     #[case::korean("1번은 방금 제가 처리했어요. 2번은 다음 주에 하죠", &[0])]
     #[case::english("2 is done, on with the rest", &[1])]
+    #[case::count("2번 재시도했어", &[])]
+    #[case::option("1번 옵션으로 하기로 했어요", &[])]
+    #[case::other_number("이슈 12번은 처리했어요", &[])]
     #[case::question("1번은 끝났어요?", &[])]
     #[case::plain("the 2 reports are done", &[])]
     fn numbered_tasks_are_reported_as_done(#[case] prompt: &str, #[case] done: &[usize]) {
@@ -196,6 +212,9 @@ mod tests {
     #[case::edited("let's finish the leftovers", "The screen is simpler now.", "- class ConflictDialog {", &CLIENT, &[1])]
     #[case::only_left("1번은 제가 할게요. 2번은 다음 주에 하죠", "네, 그럼 해외 사용자 시간대 처리만 남습니다.", "", &KOREAN, &[])]
     #[case::not_run("let's finish the leftovers", "The filling of old timestamp columns is not run yet.", "", &CLIENT, &[])]
+    #[case::in_progress("Do 2 and 3 of yesterday's list.", "Both are in progress.", "", &CLIENT, &[])]
+    #[case::other_list("Sort the list by date", "Both are done.", "", &CLIENT, &[])]
+    #[case::since("어제부터 로그인이 안 돼요", "다 했습니다.", "", &KOREAN, &[])]
     #[case::no_list("Do it tomorrow", "Both are done.", "", &CLIENT, &[])]
     #[case::question("Shall we do 1 and 2?", "Both are done.", "", &CLIENT, &[])]
     #[case::amounts("raise it from 1 to 2 seconds", "Both are done.", "", &CLIENT, &[])]

@@ -47,7 +47,7 @@ pub(in crate::page) async fn review(
     View { page: &page, language, place: "review", title, fixed: html! {}, live }.answer(query.part.as_ref())
 }
 
-/// What other members proposed to the team.
+/// Lists the proposals of other members of the team.
 fn proposals(proposals: &[ReviewedText], language: Language) -> Markup {
     html! {
         h2 { (language.of("Proposed to the team", "팀에 제안된 기억")) }
