@@ -148,11 +148,10 @@ fn task_lists(rows: Rows<'_>, open: &[Memory]) -> rusqlite::Result<Vec<TaskList>
             open.iter().position(is_it)
         };
         let blocks = blocks_of_items(&answer.memory.content);
-        let with_tasks = blocks.into_iter().map(|block| -> Vec<(String, Option<usize>)> {
+        let mut with_tasks = blocks.into_iter().map(|block| -> Vec<(String, Option<usize>)> {
             block.into_iter().map(|item| (item.to_owned(), task_of(item))).collect()
         });
-        let items =
-            with_tasks.filter(|items| items.len() > 1 && items.iter().any(|(_, task)| task.is_some())).next_back();
+        let items = with_tasks.rfind(|items| items.len() > 1 && items.iter().any(|(_, task)| task.is_some()));
         if let Some(items) = items {
             lists.push(TaskList { answer: source.clone(), answered_at: answer.order(), items });
         }
