@@ -89,8 +89,7 @@ static KEEP: WordList = WordList::phrases(
     "remember: |remember that |please remember: |please remember that |for the record: |note for later: |기억해: |기억해 줘: |기억해줘: |\
      기억해 둬: |기억해둬: |기억해 주세요: |기억해주세요: ",
 );
-static OBLIGATIONS: WordList =
-    WordList::words("always can't cannot don't must never only should 금지 무조건 반드시 절대 항상");
+static OBLIGATIONS: WordList = WordList::words("always must never should 금지 무조건 반드시 절대 항상");
 
 const DECISION: usize = 0;
 const LEARNING: usize = 1;

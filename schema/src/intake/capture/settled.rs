@@ -17,7 +17,7 @@ use crate::store::{MemoryFilter, MemoryRow, Rows};
 const FAILURES: usize = 200;
 const TASKS: usize = 100;
 
-/// How many of the newest lists of tasks an answer may end by naming all that is left.
+/// How many of the newest lists of tasks are read: a hook waits for it.
 const LISTS: usize = 2;
 
 /// How many of the newest failures may be of the turn that ends.
@@ -75,16 +75,15 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
     };
     if memory.kind == MemoryType::UserPrompt {
         settled.extend(declined(&memory.content, &texts));
-        let answer = newest(MemoryType::AssistantResponse, 1)?.pop().map(|row| row.memory.id);
-        if let Some(list) = task_lists(rows, &open)?.first().filter(|list| answer.as_ref() == Some(&list.answer)) {
-            let done = done_by_number(&memory.content, &list.texts());
-            settled.extend(done.into_iter().filter_map(|item| list.items[item].1));
-        }
         if let Some(answer) = newest(MemoryType::AssistantResponse, 1)?.pop().map(|row| row.memory) {
             let is_listed = |at: &usize| open[*at].attributes.source.as_ref() == Some(&answer.id);
             let listed: Vec<usize> = (0..open.len()).filter(is_listed).collect();
             let listed_texts: Vec<&str> = listed.iter().map(|at| texts[*at]).collect();
             settled.extend(dropped(&memory.content, &answer.content, &listed_texts).map(|at| listed[at]));
+            if let Some(list) = task_lists(rows, &open)?.first().filter(|list| list.answer == answer.id) {
+                let done = done_by_number(&memory.content, &list.texts());
+                settled.extend(done.into_iter().filter_map(|item| list.items[item].1));
+            }
         }
     } else if let Some(prompt) = newest(MemoryType::UserPrompt, 1)?.pop() {
         let is_of_turn = |row: &MemoryRow| row.order() > prompt.order();
@@ -105,7 +104,7 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
             let done = done_of_list(asked, &memory.content, &edited, &list.texts());
             settled.extend(done.into_iter().filter_map(|item| list.items[item].1));
         }
-        for list in lists.iter().take(LISTS) {
+        for list in &lists {
             let open: Vec<usize> = list.items.iter().filter_map(|(_, task)| *task).collect();
             let open_texts: Vec<&str> = open.iter().map(|at| texts[*at]).collect();
             settled.extend(done_except_left(&memory.content, &open_texts).into_iter().map(|at| open[at]));
@@ -131,7 +130,7 @@ impl TaskList {
     }
 }
 
-/// Returns the lists of two and more items that open tasks come from, the newest first.
+/// Returns the newest lists of two and more items that open tasks come from, the newest first.
 fn task_lists(rows: Rows<'_>, open: &[Memory]) -> rusqlite::Result<Vec<TaskList>> {
     let mut sources: Vec<&MemoryId> = Vec::new();
     for source in open.iter().filter_map(|task| task.attributes.source.as_ref()) {
@@ -140,7 +139,7 @@ fn task_lists(rows: Rows<'_>, open: &[Memory]) -> rusqlite::Result<Vec<TaskList>
         }
     }
     let mut lists = Vec::new();
-    for source in sources {
+    for source in sources.into_iter().take(LISTS) {
         let Some(answer) = rows.by_id(source)? else { continue };
         let task_of = |item: &str| {
             let is_it =
