@@ -4,6 +4,8 @@ use std::io::{self, IsTerminal as _};
 
 use clap::Args;
 use indicatif::ProgressBar;
+use schema::files::layout::STORE_DIR;
+use schema::model::sharing::TEAM_DIR;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
 use schema::store::MemoryRow;
@@ -11,13 +13,14 @@ use serde::Serialize;
 use tools::curation::scrub::ScrubScope;
 use tools::engine::{
     Engine, ForgetExtent, IndexProgress, OldDatabases, REVIEW_PAUSE_DAYS, ReviewCandidate, ReviewKind, ReviewReport,
-    Selection,
+    Selection, ShareOptions,
 };
 use tools::error::ToolError;
 
 use super::confirm::{ask, ask_text, ask_unless_ended, is_yes};
 use super::output::{DIM, KIND, Printer, STRONG, short_id};
 use super::pager;
+use super::team::next_step;
 use super::terminal_text::{clean_for_terminal, count_with_unit, display_width, wrap};
 use crate::exit;
 
@@ -94,6 +97,7 @@ enum ReviewAnswer {
     Close,
     Unblock,
     Redact,
+    Share,
     Later,
     Quit,
 }
@@ -102,10 +106,11 @@ enum ReviewAnswer {
 type Choice = (char, char, &'static str, ReviewAnswer);
 
 const FORGET: Choice = ('f', 'ㄹ', "forget it", ReviewAnswer::Forget);
+const SHARE: Choice = ('t', 'ㅅ', "share it with the team", ReviewAnswer::Share);
 const LATER_CHOICE: Choice = ('n', 'ㅜ', "not now", ReviewAnswer::Later);
 const QUIT: Choice = ('q', 'ㅂ', "quit", ReviewAnswer::Quit);
 
-fn choices(kind: ReviewKind) -> Vec<Choice> {
+fn choices(kind: ReviewKind, can_be_shared: bool) -> Vec<Choice> {
     use ReviewAnswer::{Close, Forget, Keep, Redact, Replace, Restore, Unblock};
     let mut choices: Vec<Choice> = match kind {
         ReviewKind::ChangedValue | ReviewKind::SaidTwice => vec![
@@ -128,6 +133,7 @@ fn choices(kind: ReviewKind) -> Vec<Choice> {
             vec![('r', 'ㄱ', "remove all secrets", Redact), ('k', 'ㅏ', "keep, it is no secret", Keep), FORGET]
         }
     };
+    choices.extend(can_be_shared.then_some(SHARE));
     choices.extend([LATER_CHOICE, QUIT]);
     choices
 }
@@ -193,12 +199,16 @@ fn ask_about_all(
         let listed = ListedCandidate::of(candidate, sanitizer);
         printer.print_text(&format!("\n{}", listed.text(&format!("{}/{total}  ", at + 1), columns)))?;
         loop {
-            match ask_one(candidate.kind)? {
+            let can_be_shared = candidate.kind.asks_for_worth() && engine.may_share(&candidate.older)?;
+            match ask_one(&choices(candidate.kind, can_be_shared))? {
                 None | Some(ReviewAnswer::Quit) => return printer.print_line("The rest stays for the next review."),
                 Some(answer) => match carry_out(engine, candidate, answer) {
                     Ok(Some(done)) => {
                         printer.print_wrapped(&done)?;
-                        break;
+                        // Sharing leaves the question open.
+                        if answer != ReviewAnswer::Share {
+                            break;
+                        }
                     }
                     Ok(None) => {}
                     Err(error) => match error.downcast_ref::<ToolError>() {
@@ -213,8 +223,7 @@ fn ask_about_all(
 }
 
 /// Returns `None` at the end of input.
-fn ask_one(kind: ReviewKind) -> anyhow::Result<Option<ReviewAnswer>> {
-    let choices = choices(kind);
+fn ask_one(choices: &[Choice]) -> anyhow::Result<Option<ReviewAnswer>> {
     let menu: Vec<String> =
         choices.iter().map(|(letter, _, text, _)| format!("{STRONG}{letter}{STRONG:#} {text}")).collect();
     let columns = pager::terminal_columns().unwrap_or(PIPED_COLUMNS);
@@ -303,6 +312,11 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
             let (scrubbed, _) = engine.scrub(reach, OldDatabases::Remove)?;
             let count = count_with_unit(scrubbed.findings.len() as u64, "secret");
             format!("Removed {count}. Rotate these secrets: copies may exist elsewhere.")
+        }
+        (ReviewAnswer::Share, _) => {
+            let (shared, _) = engine.propose(&older, &ShareOptions::default())?;
+            let next = next_step(engine.store().layout().project(), &format!("{STORE_DIR}/{TEAM_DIR}"));
+            format!("{} is proposed to the team. {next}", short_id(shared.memory.id.as_str()))
         }
         (ReviewAnswer::Forget, newer) => return forget(engine, &older, newer.as_deref()),
     };

@@ -198,7 +198,7 @@ pub(super) fn check_team(engine: &Engine, printer: &Printer) -> anyhow::Result<E
 }
 
 /// How what was written reaches the others.
-fn next_step(project: &Path, files: &str) -> String {
+pub(super) fn next_step(project: &Path, files: &str) -> String {
     if TeamConnection::has_server(project) {
         "`jikime-memory team sync` sends it to the others; a running MCP server does so every ten minutes.".to_owned()
     } else {

@@ -143,6 +143,22 @@ fn proposals_of_others_are_approved_in_the_page() {
 }
 
 #[test]
+fn a_reviewed_memory_can_be_shared() {
+    let [minji, ..] = team();
+    minji.sandbox.write("src/pool.rs", "fn pool() { connect(10); }\n");
+    let saved =
+        minji.run(&["save", "decision", "fn pool in src/pool.rs opens 10 connections, as many as the database allows"]);
+    minji.sandbox.write("src/pool.rs", "fn pool() { connect(20); }\n");
+    let page = PageServer::start(minji.sandbox.memory_command());
+    let review = page.get("review").body;
+    assert!(review.contains("code changed") && review.contains("share with the team"), "{review}");
+    page.act(&format!("action=share&kind=stale&id={}", saved["id"].as_str().unwrap()));
+    let review = page.get("review").body;
+    assert!(review.contains("code changed") && !review.contains("share with the team"), "{review}");
+    assert!(minji.sandbox.read(".jikime/memory/team/minji.md").contains("opens 10 connections"));
+}
+
+#[test]
 fn shares_merge_and_forgotten_ones_are_gone_everywhere() {
     let [minji, jun, yuna] = team();
     let secret = minji.share("learning", "The staging database is the blue one");

@@ -107,6 +107,15 @@ impl Engine {
         }
     }
 
+    /// Whether the user can propose a memory: it holds, its type can be shared, and it is not shared yet.
+    pub fn may_share(&mut self, row: &MemoryRow) -> Result<bool, ToolError> {
+        let is_candidate = row.shared_state(&Moment::now()).is_none()
+            && row.superseded_by.is_none()
+            && row.memory.kind.is_shareable()
+            && self.store.layout().team_dir().is_dir();
+        Ok(is_candidate && self.shared_copy(row)?.is_none())
+    }
+
     /// Approves a shared memory, so that it is in the briefs of all members.
     pub fn approve(&mut self, id: &str) -> Result<(MemoryRow, TeamOutcome), ToolError> {
         let author = self.author()?;

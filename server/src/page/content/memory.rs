@@ -153,11 +153,7 @@ impl AboutMemory {
             can_be_confirmed: may_be_confirmed(row.memory.kind) && row.superseded_by.is_none(),
             is_open_task: row.is_open_task(),
             shared: shared.map(SharedState::name),
-            can_be_shared: shared.is_none()
-                && shared_copy.is_none()
-                && row.superseded_by.is_none()
-                && row.memory.kind.is_shareable()
-                && engine.store().layout().team_dir().is_dir(),
+            can_be_shared: engine.may_share(row)?,
             shared_copy,
             can_be_approved: engine.may_approve(row),
             opened: row.access_count,

@@ -38,6 +38,8 @@ pub(in crate::page) struct CandidateItem {
     pub(in crate::page) reason: String,
     pub(in crate::page) older: ReviewedText,
     pub(in crate::page) newer: Option<ReviewedText>,
+    /// Whether the memory can be proposed to the team.
+    pub(in crate::page) can_be_shared: bool,
 }
 
 #[derive(Debug)]
@@ -65,24 +67,22 @@ pub(in crate::page) fn list(engine: &mut Engine, hidden: &HashSet<String>) -> Re
     let mut shared = engine.shared_memories()?;
     shared.retain(|row| engine.may_approve(row) && !hidden.contains(row.memory.id.as_str()));
     let shown: Vec<&ReviewCandidate> = report.candidates.iter().filter(is_shown).collect();
+    let item = |candidate: &&ReviewCandidate| {
+        Ok(CandidateItem {
+            kind: candidate.kind.name(),
+            reason: candidate.reason.clone(),
+            older: ReviewedText::new(&candidate.older, &sanitizer),
+            newer: candidate.newer.as_ref().map(|row| ReviewedText::new(row, &sanitizer)),
+            can_be_shared: candidate.kind.asks_for_worth() && engine.may_share(&candidate.older)?,
+        })
+    };
     Ok(ReviewList {
+        candidates: shown.iter().take(SHOWN).map(item).collect::<Result<_, ToolError>>()?,
         proposals: shared.iter().take(SHOWN).map(|row| ReviewedText::new(row, &sanitizer)).collect(),
-        candidates: shown.iter().take(SHOWN).map(|candidate| CandidateItem::new(candidate, &sanitizer)).collect(),
         total: shown.len(),
         put_off: report.put_off,
         is_complete: report.is_complete,
     })
-}
-
-impl CandidateItem {
-    fn new(candidate: &ReviewCandidate, sanitizer: &Sanitizer) -> Self {
-        Self {
-            kind: candidate.kind.name(),
-            reason: candidate.reason.clone(),
-            older: ReviewedText::new(&candidate.older, sanitizer),
-            newer: candidate.newer.as_ref().map(|row| ReviewedText::new(row, sanitizer)),
-        }
-    }
 }
 
 impl ReviewedText {

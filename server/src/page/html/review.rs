@@ -166,6 +166,7 @@ fn answers(candidate: &CandidateItem, language: Language) -> Markup {
             @if !is_task {
                 (keyed("f", "forget", &fields, if is_pair { language.of("delete older", "이전 것 삭제") } else { language.of("delete", "삭제") }))
             }
+            @if candidate.can_be_shared { (keyed("t", "share", &fields, language.of("share with the team", "팀과 공유"))) }
             (keyed("n", "later", &fields, language.of("ask again in 30 days", "30일 뒤에 다시")))
         }
         @if let Some(newer) = newer.filter(|newer| is_pair && !newer.is_partial) { (merge_form(older, newer, language)) }

@@ -42,6 +42,11 @@ impl ReviewKind {
             Self::Unused => "unused",
         }
     }
+
+    /// Whether the question is if a memory is still true or of use, which is when somebody may share it.
+    pub fn asks_for_worth(self) -> bool {
+        matches!(self, Self::Stale | Self::Unused)
+    }
 }
 
 /// A memory, or two, that somebody should look at.
