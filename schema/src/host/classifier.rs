@@ -118,9 +118,10 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
             continue;
         }
         let is_japanese = text[range.clone()].chars().any(is_kana);
-        let is_plain_step = step.is_some() && is_below_steps(text, message, judged);
+        let is_plain_step = step.is_some() && is_below_steps(text, message, judged)
+            || cues::begins_with_steps_heading(&text[range.clone()]);
         let stated = match is_japanese {
-            false if is_plain_step => step,
+            false if is_plain_step => Some(OPEN_STEP),
             true => step.or_else(|| cues::japanese_kind(&text[range.clone()])),
             false => stated_kind(&text[range.clone()], judged.speaker, probabilities, step),
         };

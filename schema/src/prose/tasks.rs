@@ -90,6 +90,7 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     let by_words = tasks.iter().enumerate().filter(|(_, task)| is_finished(task)).map(|(at, _)| at);
     let mut found: Vec<usize> = by_words.collect();
     found.extend(closings::closed(text, tasks));
+    found.extend(sentences(text).iter().filter_map(|sentence| closings::allowed(sentence, tasks)));
     for (report, said) in &reports {
         found.extend(closings::reported_in_another_language(report, tasks));
         found.extend(only_meant(report, said, tasks));
@@ -122,7 +123,9 @@ fn clauses_that_report(sentence: &str) -> Vec<String> {
 fn only_meant(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
     let subject = subject(report);
     let is_korean = report.chars().any(is_hangul);
-    let said: Vec<String> = said.iter().filter(|term| !is_report_word(term)).cloned().collect();
+    let agent = agent(report);
+    let said: Vec<String> =
+        said.iter().filter(|term| !is_report_word(term) && !agent.contains(term)).cloned().collect();
     let least = if is_korean { 1 } else { 2 };
     closings::only_one(tasks, |task| {
         let all = terms(task);
@@ -130,6 +133,14 @@ fn only_meant(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
         let is_about = |part: &[String]| is_within(part) && shared_terms(part, &terms(head(task))) > 0;
         said.len() >= least && is_within(&said) || !subject.is_empty() && is_about(&subject)
     })
+}
+
+/// Returns the terms of who did it, directly before a Korean verb: "CS" of "주문 보정은 CS에서 끝냈대요".
+fn agent(report: &str) -> Vec<String> {
+    static PARTICLES: WordList = WordList::words("에서 께서 님이 팀이");
+    let words: Vec<&str> = report.split_whitespace().collect();
+    let is_agent = |pair: &&[&str]| PARTICLES.ends(pair[0]) && KOREAN_ENDS.begins(pair[1]);
+    words.windows(2).find(is_agent).map(|pair| terms(pair[0])).unwrap_or_default()
 }
 
 fn is_report_word(term: &str) -> bool {
@@ -250,6 +261,13 @@ mod tests {
         "다크 모드 색상 디자이너 확인 받기",
         true
     )]
+    #[case::by_another_team("아까 그 주문들 보정은 CS에서 끝냈대요.", "마이너스로 결제된 주문 세 건 보정하기", true)]
+    #[case::another_by_another_team("로그인은 CS에서 끝냈대요.", "마이너스로 결제된 주문 세 건 보정하기", false)]
+    #[case::korean_permission("법무팀 OK 떨어졌어요", "파일 정리 여부를 법무팀에 확인받기", true)]
+    #[case::permission("Legal signed off on Friday.", "ask legal about the old recordings", true)]
+    #[case::permission_of_another("Security signed off.", "ask legal about the old recordings", false)]
+    #[case::permission_for_work("Legal signed off.", "rewrite the legal page", false)]
+    #[case::no_permission("Legal has not signed off.", "ask legal about the old recordings", false)]
     #[case::korean_suffices("설정을 바꾸면 됩니다.", "설정 화면 정리", false)]
     #[case::off_the_list(
         "I'll tell finance myself, take that off the list.",

@@ -33,6 +33,7 @@ struct Floor {
 #[case::asked_later("asked_later.json", Floor { stories: 12, facts: 77, searches: 72, violations: 15 })]
 #[case::declined("declined.json", Floor { stories: 12, facts: 91, searches: 38, violations: 27 })]
 #[case::new_words("new_words.json", Floor { stories: 14, facts: 91, searches: 76, violations: 11 })]
+#[case::domains("domains.json", Floor { stories: 14, facts: 90, searches: 75, violations: 6 })]
 fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor: Floor) {
     let stories = read(&own_stories(file));
     assert!(stories.len() >= floor.stories);

@@ -152,7 +152,7 @@ fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
 fn without_open_steps(text: &str) -> Option<String> {
     static LEADS: WordList = WordList::phrases(
         "to do|todo|next steps|next step|next|still to do|still open|open|remaining|not done|still missing|missing|남은 일|남은 작업|\
-         남은 것|할 일|다음 단계|다음 작업|다음 할 일|다음",
+         남은 것|할 일|다음 단계|다음 작업|다음 할 일|다음에 할|다음",
     );
     let names_steps = |sentence: &str| {
         let lead = sentence.split_once(':').map_or("", |(lead, _)| lead.trim()).to_lowercase();

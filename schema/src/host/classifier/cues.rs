@@ -39,13 +39,13 @@ static OPENINGS: [WordList; 6] = WordList::phrases_each([
     "convention: |rule: |new rule: |house rule: |ground rule: |policy: |standing rule: |we always |we never |our convention is |\
      our rule is |the rule is |규칙: |원칙: |방침: ",
     "still open: |still to do: |open: |next: |next up: |next steps: |todo: |todo later: |not done: |still missing: |remaining: |what remains: |what's left: |\
-     남은 일: |남은 작업: |다음: |다음 단계: |할 일: ",
+     남은 일: |남은 작업: |다음: |다음 단계: |다음에 할 일: |다음에 할 것: |할 일: ",
 ]);
 
 /// Words in a line that introduces a list of open steps.
 static STEPS_FOLLOW: WordList = WordList::phrases(
     "still open|still want|still need|still missing|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|\
-     left to do|not done|follow-up|open steps|残りの|残りは|残り:|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|다음 단계|다음 작업|미완료",
+     left to do|not done|follow-up|open steps|残りの|残りは|残り:|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|다음에 할|다음 단계|다음 작업|미완료",
 );
 
 /// Cues of Japanese conclusions with their kinds. Earlier ones count first.
@@ -83,22 +83,30 @@ pub(super) fn japanese_kind(sentence: &str) -> Option<usize> {
 }
 
 /// Whole lines that introduce a list of open steps.
-static SHORT_LEADS: WordList = WordList::words("left next open 다음 残り");
+static SHORT_LEADS: WordList = WordList::words("next open 다음 残り");
 
 /// Whether a line introduces a list of open steps.
 pub(crate) fn introduces_steps(line: &str) -> bool {
-    line.chars().count() <= LONGEST_LEAD
-        && (has_listed(&STEPS_FOLLOW, line) || SHORT_LEADS.contains(&line.to_lowercase()))
+    line.chars().count() <= LONGEST_LEAD && (has_listed(&STEPS_FOLLOW, line) || SHORT_LEADS.contains(&bare(line)))
 }
 
 /// Whether a line is only the heading of open steps.
 pub(super) fn is_steps_heading(line: &str) -> bool {
     static HEADINGS: WordList = WordList::phrases(
-        "to do|todo|still to do|left to do|next steps|next step|not done|not done yet|still open|open|open points|open items|remaining|\
-         남은 일|남은 작업|남은 것|할 일|다음 할 일|다음 단계|다음 작업|앞으로 할 일",
+        "to do|todo|still to do|left to do|next steps|next step|not done|not done yet|still open|open|open points|open items|remaining|next|\
+         남은 일|남은 작업|남은 것|할 일|다음|다음 할 일|다음에 할 일|다음에 할 것|다음 단계|다음 작업|앞으로 할 일",
     );
-    let line = line.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    HEADINGS.contains(&line)
+    HEADINGS.contains(&bare(line))
+}
+
+/// Whether a sentence begins with such a heading and a colon: "To do: renew the key".
+pub(super) fn begins_with_steps_heading(sentence: &str) -> bool {
+    sentence.split_once(": ").is_some_and(|(lead, _)| is_steps_heading(lead))
+}
+
+/// Returns a line in lower case without the signs around it, such as a colon.
+fn bare(line: &str) -> String {
+    line.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
 }
 
 /// Whether a sentence has a cue of a kind.

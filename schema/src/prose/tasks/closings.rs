@@ -1,5 +1,6 @@
 //! Tasks that are closed in other words than their own: "take that off the list", or in another language.
 
+use super::reports::is_no_report;
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{is_hangul, shared_terms, terms};
@@ -217,6 +218,24 @@ pub(super) fn reported_in_another_language(report: &str, tasks: &[&str]) -> Opti
     };
     let at = best(&ascii, tasks, 1)?[0];
     (is_korean(report) != is_korean(tasks[at]) && is_named(&tasks[at])).then_some(at)
+}
+
+/// Returns the task that waits for the permission or the answer which a sentence says has come: "Legal signed off", "법무팀 OK 떨어졌어요".
+pub(super) fn allowed(sentence: &str, tasks: &[&str]) -> Option<usize> {
+    static ALLOWS: WordList = WordList::phrases(
+        "signed off|gave us the ok|gave the ok|gave us the go-ahead|gave the go-ahead|greenlit|approved it|ok 떨어졌|ok 났|ok 받았|\
+         승인 떨어졌|승인 났|승인났|승인 받았|승인받았|허락 받았|허락받았|컨펌 났|컨펌 받았|컨펌받았",
+    );
+    static ASKS: WordList = WordList::phrases(
+        "ask |check with|clear with|sign-off|sign off|approval|permission|확인받|확인 받|승인|허락|컨펌|문의|물어|협의",
+    );
+    if is_no_report(sentence) {
+        return None;
+    }
+    let folded = sentence.to_lowercase();
+    let phrase = ALLOWS.iter().find(|phrase| folded.contains(**phrase))?;
+    let said = terms(&folded.replace(phrase, " "));
+    only_one(tasks, |task| ASKS.occurs_in(&task.to_lowercase()) && shared_terms(&terms(task), &said) > 0)
 }
 
 fn is_kana(c: char) -> bool {

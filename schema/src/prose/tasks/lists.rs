@@ -1,6 +1,6 @@
 //! Tasks that one answer listed: those that are done because only others are left, and those that a prompt ordered together.
 
-use super::reports::{is_no_report, lower_words};
+use super::reports::{is_no_report, lower_words, reports_an_end};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{shared_terms, terms};
@@ -8,12 +8,16 @@ use crate::prose::terms::{shared_terms, terms};
 /// Phrases in lower case before and behind a complete list of what is left.
 static LEFT_NEXT: WordList = WordList::phrases(
     "what is left is|what's left is|all that is left is|all that's left is|the only thing left is|the only point left is|\
-     the only open point is|the only open item is|남은 건 |남은 것은 |남은 거는 ",
+     the only open point is|the only open item is|what's left from the list is|what's left of the list is|what's left on the list is|\
+     all that remains is|남은 건 |남은 것은 |남은 거는 ",
 );
 static LEFT_BEFORE: WordList = WordList::phrases(
     "is the only thing left|is the only one left|is all that is left|is all that's left|is all that remains|만 남았|만 남음|만 남습니다|\
      하나 남았|하나 남음|만 하면 끝|만 하면 됩",
 );
+
+/// Korean phrases behind what is left, beside which nothing is if the sentence begins with "now".
+static LEFT_NOW: WordList = WordList::phrases("이 남았|가 남았|이 남았습니다|가 남았습니다|이 남습니다|가 남습니다");
 
 /// Words of conditions, which say what will be left.
 static CONDITIONS: WordList = WordList::phrases("if |once |after |when |면 |뒤에 |후에 ");
@@ -62,7 +66,14 @@ fn everything_left(sentence: &str) -> Option<String> {
         (!CONDITIONS.occurs_in(before)).then(|| (before.to_owned(), behind.to_owned()))
     };
     let next = split(&LEFT_NEXT).map(|(_, behind)| until_clause(&behind));
-    next.or_else(|| split(&LEFT_BEFORE).map(|(before, _)| before))
+    // "이제 A와 B가 남았습니다": now these are left.
+    let now = || split(&LEFT_NOW).map(|(before, _)| before).filter(|before| before.trim_start().starts_with("이제 "));
+    // "Both are closed, which leaves the report."
+    let leaves = || {
+        let (before, behind) = folded.split_once(", which leaves ").or_else(|| folded.split_once(", leaving only "))?;
+        reports_an_end(before).then(|| until_clause(behind))
+    };
+    next.or_else(|| split(&LEFT_BEFORE).map(|(before, _)| before)).or_else(now).or_else(leaves)
 }
 
 /// Phrases in lower case that order a whole list.
@@ -178,6 +189,10 @@ mod tests {
 
     #[rstest]
     #[case::one("Green again. The only thing left is the article that Marta withdraws.", &CLIENT, &[1, 2])]
+    #[case::of_the_list("The chip fits. What's left from the list is the article.", &CLIENT, &[1, 2])]
+    #[case::closed("Both tables are closed, which leaves the article.", &CLIENT, &[1, 2])]
+    #[case::korean_now("둘 다 맞췄습니다. 이제 대시보드와 시간대 처리가 남았습니다.", &KOREAN, &[0])]
+    #[case::korean_still("아직 시간대 처리가 남았습니다.", &KOREAN, &[])]
     #[case::korean("초록색이야. 이제 발송 성공률 대시보드만 남았어.", &KOREAN, &[0, 1])]
     #[case::more_than_the_list(
         "The columns are filled. What is left is the article, and a run on the tablet.", &CLIENT, &[2])]

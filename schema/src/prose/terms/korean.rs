@@ -52,7 +52,12 @@ pub(super) fn stem(word: &str) -> (&str, &'static str) {
         before(particle).chars().count() >= least
     };
     let particle = PARTICLES.endings(word).find(is_after_noun).unwrap_or_default();
-    (before(particle), particle)
+    (singular(before(particle)), particle)
+}
+
+/// Returns a noun without the plural ending 들. "아들" (son) has none.
+fn singular(noun: &str) -> &str {
+    noun.strip_suffix('들').filter(|stem| stem.chars().count() >= 2).unwrap_or(noun)
 }
 
 /// Whether a word occurs in any text.
@@ -63,7 +68,7 @@ pub(super) fn is_common(word: &str) -> bool {
 static COMMON: WordList = WordList::words(
     "가 가능 가장 가지 간단 같 같은 같이 개 거 거기 건 것 게 결과 결정 경우 계속 고정 관련 괜찮 교체 그 그거 그걸 그것 그냥 그 그래 그래서 그런 그런데 그럼 그렇게 그리고 근데 금지 기본 기존 \
      기준 까지 나 나중 내 내가 내일 너무 넣 네 누가 다 다른 다시 다음 당장 대로 대신 대한 대해 더 더는 더이상 덜 데 도 동안 되 두 둘 뒤 드 들 등 따라 따로 때 때문 또 또는 라 람 랑 마 많이 \
-     말 말고 매번 맞 먼저 모두 모든 무엇 무조건 문제 뭐 및 바로 반드시 받 방법 방식 버리 번 변경 별도 보 보다 부분 부터 분 뿐 사용 상태 새 새로 생각 선택 설정 수 수정 쉽 시작 쓰 쓰지 아 아니 \
+     말 말고 매번 맞 먼저 모두 모든 무엇 무조건 문제 뭐 및 바로 반드시 방금 받 방법 방식 버리 번 변경 별도 보 보다 부분 부터 분 뿐 사용 상태 새 새로 생각 선택 설정 수 수정 쉽 시작 쓰 쓰지 아 아까 아니 \
      아니라 아니면 아래 아마 아무 아직 안 않 알 앞 앞으로 어 어디 어떤 어떻게 어제 언제 없 없이 없애 여기 여러 예 오늘 올리 왜 요즘 우리 원래 원칙 위 위해 응 의 이 이거 이걸 이것 이건 이게 \
      이번 이상 이야 이유 이전 이제 이후 있 자 자주 작업 잘 적용 전 전부 전에 전환 절대 정도 정말 정하 제 제가 제거 제일 조금 좀 좋 중 중에 즉 지 지금 직접 진짜 차라리 처음 추가 취소 치 컷 크 \
      타 테 통 특히 편 폐기 하 하나 하지 한 한번 할 함 항상 해 해당 했 현재 혹시 확인 후 늘 늘려 내려 올려 낮춰 높여 바꿔 바꾸 줄여 써 쓴 쓸 씀 넣어 빼 빼고 두고 두 둔 가고 갈 봐 봐줘 줘 \
