@@ -53,7 +53,6 @@ use schema::intake::spool;
 use schema::log::LogKind;
 use schema::model::moment::Moment;
 use schema::model::state_note::StateNote;
-use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::{self, LegWeights, LoadedSettings, Settings};
 use schema::store::hook_log;
 use schema::store::{Locator, MemoryFilter, MemoryRow, Store, StoreAccess, has_less_space_than};
@@ -122,12 +121,10 @@ pub struct Engine {
     index: Index,
     /// `None` if the settings turn it off.
     model: Option<EmbeddingModel>,
-    weights: Option<LegWeights>,
-    /// Patterns that are redacted before a text is sent.
-    sanitizer: Sanitizer,
     /// The host's session, if known.
     session_id: String,
-    settings: Settings,
+    /// The settings when the engine was opened.
+    loaded: LoadedSettings,
     /// Repairs since opening.
     repair_notes: RepairNotes,
     line_counter: save::LineCounter,
@@ -146,11 +143,9 @@ impl Engine {
         session_id: Option<String>,
         network: Option<Arc<dyn Network>>,
     ) -> Result<Self, ToolError> {
-        let LoadedSettings { settings, sanitizer, .. } = settings::load(&Layout::new(project));
-        let mut engine =
-            Self::open_as(Store::open(project, LockTimeout::Server)?, session_id, &settings, network, open_index)?;
-        engine.sanitizer = sanitizer;
-        Ok(engine)
+        let loaded = settings::load(&Layout::new(project));
+        let model = embed::open_model(&loaded.settings, network);
+        Self::open_as(Store::open(project, LockTimeout::Server)?, session_id, loaded, model, open_index)
     }
 
     /// The same for a command that deletes memories. On a full disk it first deletes both databases, because changing a log
@@ -165,9 +160,9 @@ impl Engine {
         if *store.access() == StoreAccess::Full {
             store = store.without_database()?;
         }
-        let LoadedSettings { settings, sanitizer, .. } = settings::load(&layout);
-        let mut engine = Self::open_as(store, None, &settings, network, |store, _| Index::in_memory(store))?;
-        engine.sanitizer = sanitizer;
+        let loaded = settings::load(&layout);
+        let model = embed::open_model(&loaded.settings, network);
+        let engine = Self::open_as(store, None, loaded, model, |store, _| Index::in_memory(store))?;
         engine
             .repair_notes
             .add("the disk is full: the databases were deleted to make room and are rebuilt later".to_owned());
@@ -176,14 +171,16 @@ impl Engine {
 
     /// The same with exactly these settings and without a network.
     pub fn open_with(project: &Path, session_id: Option<String>, settings: &Settings) -> Result<Self, ToolError> {
-        Self::open_as(Store::open(project, LockTimeout::Server)?, session_id, settings, None, open_index)
+        let loaded = LoadedSettings { settings: settings.clone(), ..LoadedSettings::default() };
+        let model = embed::open_model(settings, None);
+        Self::open_as(Store::open(project, LockTimeout::Server)?, session_id, loaded, model, open_index)
     }
 
     fn open_as(
         mut store: Store,
         session_id: Option<String>,
-        settings: &Settings,
-        network: Option<Arc<dyn Network>>,
+        loaded: LoadedSettings,
+        model: Option<EmbeddingModel>,
         open_index: impl FnOnce(&Store, &RepairNotes) -> Result<Index, ToolError>,
     ) -> Result<Self, ToolError> {
         let news = RepairNotes::from_notes(&store.take_notes());
@@ -197,15 +194,13 @@ impl Engine {
         let checkout =
             env::current_dir().map_or_else(|_| project.clone(), |directory| checkout_root(&directory, &project));
         let mut change_detector = ChangeDetector::new(&checkout);
-        change_detector.renamed = Some(RenamedFiles::new(&checkout, settings::load(store.layout()).sanitizer));
+        change_detector.renamed = Some(RenamedFiles::new(&checkout, loaded.sanitizer.clone()));
         Ok(Self {
             store,
             index,
-            model: embed::open_model(settings, network),
-            weights: settings.search_weights,
-            sanitizer: Sanitizer::default(),
+            model,
             session_id: session_id.unwrap_or_default(),
-            settings: settings.clone(),
+            loaded,
             repair_notes: news,
             line_counter: save::LineCounter::default(),
             change_detector,
@@ -312,7 +307,7 @@ impl Engine {
 
     /// Fills missing fields of a request from the settings.
     fn with_defaults(&self, input: &SearchInput) -> SearchInput {
-        let Settings { search_results, search_min_score, search_tokens, .. } = self.settings;
+        let Settings { search_results, search_min_score, search_tokens, .. } = self.loaded.settings;
         SearchInput {
             max_results: input.max_results.or(Some(search_results as i64)),
             min_score: input.min_score.or(search_min_score),
@@ -345,7 +340,7 @@ impl Engine {
                 Audience::Person => Asker::Person,
                 Audience::Model => Asker::Model { session_id: &engine.session_id },
             };
-            let (model, weights) = (model.as_ref(), engine.weights);
+            let (model, weights) = (model.as_ref(), engine.loaded.settings.search_weights);
             let is_stated = weights == Some(LegWeights::VECTOR_HEAVY);
             let scoring = if is_stated { Scoring::Stated } else { Scoring::Full };
             let options = SearchOptions { model, weights, scoring, asker };
@@ -442,7 +437,7 @@ impl Engine {
 
     /// The few memories that match a prompt well.
     pub fn recall(&mut self, prompt: &str, session_id: &str) -> Result<Vec<RecalledMemory>, ToolError> {
-        let min_score = self.settings.recall_min_score;
+        let min_score = self.loaded.settings.recall_min_score;
         self.with_repair(|engine| {
             recall::recall_memories(&mut engine.store, &mut engine.index, prompt, session_id, min_score)
         })

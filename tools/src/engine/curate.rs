@@ -46,7 +46,8 @@ impl Engine {
             attributes,
             destination: Destination::LongTerm,
         };
-        let captured = self.with_repair(|engine| Ok(capture(&mut engine.store, draft.clone(), &engine.sanitizer)?))?;
+        let captured =
+            self.with_repair(|engine| Ok(capture(&mut engine.store, draft.clone(), &engine.loaded.sanitizer)?))?;
         match captured {
             Some(CaptureOutcome::Saved { id, .. } | CaptureOutcome::Waiting { id, .. }) => {
                 Ok(self.find_by_prefix(id.as_str())?.1)

@@ -75,7 +75,8 @@ impl Engine {
             if forgotten::is_forgotten(self.store.layout(), &draft.content)? {
                 continue;
             }
-            let saved = self.with_repair(|engine| Ok(capture(&mut engine.store, draft.clone(), &engine.sanitizer)?))?;
+            let saved =
+                self.with_repair(|engine| Ok(capture(&mut engine.store, draft.clone(), &engine.loaded.sanitizer)?))?;
             count += usize::from(matches!(saved, Some(CaptureOutcome::Saved { .. })));
             if count == MOST_AT_ONCE {
                 break;
@@ -195,7 +196,7 @@ mod tests {
             attributes: MemoryAttributes::default(),
             destination: Destination::DailyLog,
         };
-        match capture(&mut engine.store, draft, &engine.sanitizer).unwrap().unwrap() {
+        match capture(&mut engine.store, draft, &engine.loaded.sanitizer).unwrap().unwrap() {
             CaptureOutcome::Saved { id, .. } => id.to_string(),
             other => panic!("{content}: {other:?}"),
         }

@@ -155,7 +155,7 @@ impl Engine {
         let phrasings = std::iter::once(&input.query).chain(&input.also).map(|text| truncated_query(text));
         let phrasings = phrasings.map(|text| {
             let beginning: String = text.chars().take(QUESTION).collect();
-            (text.to_owned(), self.sanitizer.clean(&beginning).text.into_owned())
+            (text.to_owned(), self.loaded.sanitizer.clean(&beginning).text.into_owned())
         });
         Ok(Some(EmbeddingQuery::new(model, phrasings.collect())))
     }
@@ -210,7 +210,7 @@ impl Engine {
         self.index.requeue_invalid(&lock)?;
         self.index.index_memories(self.store.rows(), &lock)?;
         self.index.use_model(Some(model.embedder.identity()), &lock)?;
-        let clean = |text: &str| self.sanitizer.clean(text).text.into_owned();
+        let clean = |text: &str| self.loaded.sanitizer.clean(text).text.into_owned();
         self.index.gather_batch(self.store.rows(), &*model.embedder, &clean, BATCH_ELSEWHERE, &lock).map(Some)
     }
 

@@ -1,13 +1,14 @@
 //! The user's personal memory beside that of the project, if the setting `other_projects` allows it.
 
+use schema::files::database::LockTimeout;
 use schema::files::layout::Layout;
 use schema::files::project::personal_project;
 use schema::model::memory::{MemoryAttributes, MemoryType};
-use schema::settings::{self, EmbeddingProvider, Settings};
-use schema::store::MemoryRow;
+use schema::settings;
+use schema::store::{MemoryRow, Store};
 use schema::tool::{Confidence, GetInput, GetOutput, Hit, SaveInput, SaveOutput, SearchInput, SearchOutput};
 
-use super::{Audience, Engine, IndexProgress};
+use super::{Audience, Engine, IndexProgress, open_index};
 use crate::error::{ToolError, join_causes};
 use crate::index::{TAGS, metadata_tags};
 
@@ -152,7 +153,7 @@ impl Engine {
 
     /// The engine of the personal memory, unless it does not exist, is this one, or the setting is off.
     pub(super) fn personal(&mut self) -> Result<Option<&mut Engine>, ToolError> {
-        if !self.settings.other_projects {
+        if !self.loaded.settings.other_projects {
             return Ok(None);
         }
         if self.personal.is_none() {
@@ -160,13 +161,10 @@ impl Engine {
             if place.root == self.store.layout().project() || !Layout::new(&place.root).store_dir().is_dir() {
                 return Ok(None);
             }
-            // The embedder is shared, so no other is opened.
-            let embedding_provider = EmbeddingProvider::None;
-            let settings = Settings { other_projects: false, embedding_provider, ..self.settings.clone() };
-            let mut engine = Engine::open_with(&place.root, None, &settings)?;
-            engine.model = self.model.clone();
-            engine.sanitizer = self.sanitizer.clone();
-            self.personal = Some(Box::new(engine));
+            let mut loaded = self.loaded.clone();
+            loaded.settings.other_projects = false;
+            let store = Store::open(&place.root, LockTimeout::Server)?;
+            self.personal = Some(Box::new(Engine::open_as(store, None, loaded, self.model.clone(), open_index)?));
         }
         Ok(self.personal.as_deref_mut())
     }

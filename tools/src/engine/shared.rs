@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use schema::files::database::LockTimeout;
 use schema::files::file_stamp::file_identity;
 use schema::files::layout::Layout;
-use schema::privacy::sanitizer::Sanitizer;
-use schema::settings::{EmbeddingProvider, Settings};
+use schema::settings::LoadedSettings;
+use schema::store::Store;
 
-use super::Engine;
 use super::repair_notes::RepairNotes;
+use super::{Engine, open_index};
 use crate::embed::EmbeddingModel;
 use crate::error::ToolError;
 use crate::index::VectorCache;
@@ -19,8 +20,7 @@ pub struct SharedEngine {
     project: PathBuf,
     databases: DatabaseFiles,
     session_id: Option<String>,
-    settings: Settings,
-    sanitizer: Sanitizer,
+    loaded: LoadedSettings,
     /// Shared, so that a model is loaded once and a failed provider is paused for all.
     model: Option<EmbeddingModel>,
     vector_cache: VectorCache,
@@ -39,8 +39,7 @@ impl Engine {
             project: self.store.layout().project().to_owned(),
             databases: database_files(self.store.layout()),
             session_id: Some(self.session_id.clone()),
-            settings: self.settings.clone(),
-            sanitizer: self.sanitizer.clone(),
+            loaded: self.loaded.clone(),
             model: self.model.clone(),
             vector_cache: self.index.vector_cache().clone(),
             repair_notes: self.repair_notes.clone(),
@@ -68,12 +67,9 @@ impl SharedEngine {
     }
 
     fn open_engine(&self) -> Result<Engine, ToolError> {
-        // The embedder is shared, so no other is opened.
-        let settings = Settings { embedding_provider: EmbeddingProvider::None, ..self.settings.clone() };
-        let mut engine = Engine::open_with(&self.project, self.session_id.clone(), &settings)?;
-        engine.settings = self.settings.clone();
-        engine.sanitizer = self.sanitizer.clone();
-        engine.model = self.model.clone();
+        let store = Store::open(&self.project, LockTimeout::Server)?;
+        let (session_id, loaded, model) = (self.session_id.clone(), self.loaded.clone(), self.model.clone());
+        let mut engine = Engine::open_as(store, session_id, loaded, model, open_index)?;
         engine.index.share_vectors(&self.vector_cache);
         engine.find_renamed_in_background();
         let own = std::mem::replace(&mut engine.repair_notes, self.repair_notes.clone());

@@ -61,7 +61,7 @@ impl Engine {
 
     /// Closes a task, with the reason in a few words, and returns it.
     pub fn close_task(&mut self, id: &str, by: Option<&str>) -> Result<Task, ToolError> {
-        let settlement = by.map_or(Settlement::Done, |by| Settlement::by(&self.sanitizer.clean(by).text));
+        let settlement = by.map_or(Settlement::Done, |by| Settlement::by(&self.loaded.sanitizer.clean(by).text));
         self.settle_task(id, settlement)
     }
 
