@@ -17,9 +17,8 @@ const BATCH: usize = 200;
 /// Deletes many memories, log by log, and returns how many. After an interruption, the next call finishes the work, and the next reading of
 /// a log synchronises its rows.
 ///
-/// An entry whose text was changed by hand since its row was read stays. Calls `done` with the number of memories deleted so far. A daily log
-/// that becomes empty is deleted as well.
-pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(usize)) -> Result<usize, StoreError> {
+/// An entry whose text was changed by hand since its row was read stays. A daily log that becomes empty is deleted as well.
+pub fn forget_rows(store: &mut Store, rows: &[MemoryRow]) -> Result<usize, StoreError> {
     store.require_writable()?;
     let mut by_path: BTreeMap<&str, Vec<&MemoryRow>> = BTreeMap::new();
     for row in rows {
@@ -55,7 +54,6 @@ pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(u
             })?;
             crash_point::crash_if_armed("forget.rows");
             gone += batch.len();
-            done(gone);
         }
     }
     Ok(gone)
@@ -174,7 +172,7 @@ mod tests {
         }
         let all = store.rows().inserted_after(0, 100).unwrap();
         let (gone, left): (Vec<MemoryRow>, Vec<MemoryRow>) = all.into_iter().partition(|row| row.seq % 3 != 0);
-        assert_eq!(forget_rows(&mut store, &gone, &mut |_| {}).unwrap(), gone.len());
+        assert_eq!(forget_rows(&mut store, &gone).unwrap(), gone.len());
         for path in store.all_logs().unwrap() {
             let report = store.sync_log(&path).unwrap();
             assert_eq!((report.added, report.changed, report.removed), (0, 0, 0), "{path}");
@@ -182,7 +180,7 @@ mod tests {
         let ids = |rows: &[MemoryRow]| rows.iter().map(|row| row.memory.id.to_string()).collect::<Vec<_>>();
         assert_eq!(ids(&store.rows().inserted_after(0, 100).unwrap()), ids(&left));
         assert!(gone.iter().all(|row| forgotten::is_forgotten(store.layout(), &row.memory.content).unwrap()));
-        forget_rows(&mut store, &left, &mut |_| {}).unwrap();
+        forget_rows(&mut store, &left).unwrap();
         assert_eq!(store.layout().markdown_files().unwrap(), Vec::<String>::new());
     }
 
@@ -221,7 +219,7 @@ mod tests {
         let file = store.layout().store_path("MEMORY.md");
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, text.replace("Fridays", "Mondays")).unwrap();
-        assert_eq!(forget_rows(&mut store, &rows, &mut |_| {}).unwrap(), 1);
+        assert_eq!(forget_rows(&mut store, &rows).unwrap(), 1);
         assert_eq!(texts_after_rebuild(project.path(), store), ["We deploy on Mondays."]);
     }
 
@@ -234,7 +232,7 @@ mod tests {
         let text = fs::read_to_string(&file).unwrap();
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();
-        assert!(forget_rows(&mut store, &rows, &mut |_| {}).is_err());
+        assert!(forget_rows(&mut store, &rows).is_err());
         fs::remove_dir(&file).unwrap();
         fs::write(&file, text).unwrap();
         assert_eq!(texts_after_rebuild(project.path(), store), ["We deploy on Fridays."]);

@@ -51,7 +51,7 @@ fn open(project: &Path) -> Store {
 
 fn forget(store: &mut Store, id: &MemoryId) -> bool {
     let row = store.rows().by_id(id).unwrap();
-    forget_rows(store, row.as_slice(), &mut |_| {}).unwrap() == 1
+    forget_rows(store, row.as_slice()).unwrap() == 1
 }
 
 fn sync(store: &mut Store) -> SyncReport {

@@ -203,7 +203,7 @@ impl ForgetPlan {
         if !confirm(&format!("{verb} {count} for good?"), yes)? {
             return printer.print_line("Nothing was changed.");
         }
-        let forgot = engine.forget(&selected, extent, old, &mut |_| {})?;
+        let forgot = engine.forget(&selected, extent, old)?;
         gone.memories = forgot.memories;
         (gone.old_databases, gone.left) = (forgot.removed, forgot.leftovers);
         gone.print(printer, past)

@@ -347,7 +347,7 @@ fn forget(engine: &mut Engine, older: &str, newer: Option<&str>) -> anyhow::Resu
     };
     engine.finish_forgetting()?;
     let selected = engine.select(&Selection { ids: vec![id.to_owned()], ..Selection::default() })?;
-    let forgot = engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove, &mut |_| {})?;
+    let forgot = engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove)?;
     if forgot.memories == 0 {
         return Ok(Some(format!("{} was changed meanwhile, and stays.", short_id(id))));
     }

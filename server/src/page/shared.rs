@@ -120,7 +120,7 @@ fn delete(engine: &mut Engine, id: String, digest: &str) -> Result<(), ToolError
     if selected.rows.first().is_none_or(|row| digest_of(row) != digest) {
         return Err(changed());
     }
-    let forgot = engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove, &mut |_| {})?;
+    let forgot = engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove)?;
     if forgot.memories == 0 { Err(changed()) } else { Ok(()) }
 }
 

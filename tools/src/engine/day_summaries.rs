@@ -67,7 +67,7 @@ impl Engine {
         for row in self.day_summaries()? {
             if self.is_outdated(&row)? { outdated.push(row) } else { known.push(row.memory.at.date()) }
         }
-        self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &outdated, &mut |_| {}).map(drop)?))?;
+        self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &outdated).map(drop)?))?;
         let days = from.iter_days().take_while(|day| *day < before).collect::<Vec<_>>().into_iter().rev();
         let mut count = 0;
         for date in days.filter(|date| !known.contains(date)) {
@@ -130,7 +130,7 @@ impl Engine {
         }
         let quoting: Vec<MemoryRow> =
             summaries.into_iter().filter(|row| days.contains(&row.memory.at.date())).collect();
-        self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &quoting, &mut |_| {}).map(drop)?))
+        self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &quoting).map(drop)?))
     }
 }
 
@@ -237,7 +237,7 @@ mod tests {
         save(&mut engine, MemoryType::Decision, "Rate limits are per key", 3);
         summarise(&mut engine);
         let selected = engine.select(&Selection { ids: vec![decision], ..Selection::default() }).unwrap();
-        engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Keep, &mut |_| {}).unwrap();
+        engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Keep).unwrap();
         assert_eq!(summaries(&mut engine), []);
         assert_eq!(summarise(&mut engine), 1);
         assert!(!summaries(&mut engine)[0].memory.content.contains("Redis"));

@@ -57,7 +57,7 @@ impl Engine {
         residue::old_databases(self.store.layout())
     }
 
-    /// Forgets memories for good. `done` gets the number of deleted memories.
+    /// Forgets memories for good.
     ///
     /// If everything is selected, this also deletes queued events, and with [`ForgetExtent::Everything`] people's prose.
     pub fn forget(
@@ -65,7 +65,6 @@ impl Engine {
         selected: &SelectedMemories,
         extent: ForgetExtent,
         old: OldDatabases,
-        done: &mut dyn FnMut(usize),
     ) -> Result<ForgetOutcome, ToolError> {
         self.store.require_writable()?;
         self.begin_forgetting()?;
@@ -77,7 +76,7 @@ impl Engine {
         let (shared, own): (Vec<MemoryRow>, Vec<MemoryRow>) =
             selected.rows.iter().cloned().partition(|row| team_author(&row.path).is_some());
         let mut memories = self.forget_shared(&shared)?;
-        let deleted = self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &own, done)?))?;
+        let deleted = self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &own)?))?;
         memories += deleted;
         self.forget_summaries(&selected.rows)?;
         if let Some(selection) = &selected.selection {
@@ -107,7 +106,7 @@ impl Engine {
             for session in sessions.iter().filter(|session| !session.is_empty()) {
                 rows.extend(composed_summaries(engine.store.rows(), session)?);
             }
-            forget_rows(&mut engine.store, &rows, &mut |_| {})?;
+            forget_rows(&mut engine.store, &rows)?;
             Ok(())
         })
     }

@@ -84,7 +84,7 @@ impl Engine {
         if selected.rows.is_empty() {
             return Ok(0);
         }
-        let cleared = self.forget(&selected, ForgetExtent::Memories, OldDatabases::Keep, &mut |_| {})?.memories;
+        let cleared = self.forget(&selected, ForgetExtent::Memories, OldDatabases::Keep)?.memories;
         self.repair_notes.add(format!("{cleared} old memories were deleted, as the settings require"));
         Ok(cleared)
     }
@@ -141,7 +141,7 @@ mod tests {
         // Each of the 22 takes about 2,200 bytes of the databases and 150 of the logs.
         assert_eq!(count(clearing(None, Some(40_000), &[])), 6);
         let old = engine.select_expired(&clearing(Some(75), None, &[]), &now).unwrap();
-        let forgot = engine.forget(&old, ForgetExtent::Memories, OldDatabases::Keep, &mut |_| {}).unwrap();
+        let forgot = engine.forget(&old, ForgetExtent::Memories, OldDatabases::Keep).unwrap();
         assert_eq!(forgot.memories, 9);
         assert_eq!(engine.select_expired(&clearing(Some(75), None, &[]), &now).unwrap().rows, []);
         assert_eq!(engine.select(&Selection::default()).unwrap().total, 13);

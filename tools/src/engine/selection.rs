@@ -296,7 +296,7 @@ mod tests {
         let selected = engine.select(&selection).unwrap();
         assert_eq!(selected.conclusions, HashSet::from([drawn]));
         assert_eq!(selected.rows.len(), 2);
-        engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Keep, &mut |_| {}).unwrap();
+        engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Keep).unwrap();
         let left = engine.store.rows().inserted_after(0, 100).unwrap();
         let mut left: Vec<String> = left.into_iter().map(|row| row.memory.content).collect();
         left.sort();

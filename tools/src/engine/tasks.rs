@@ -243,7 +243,7 @@ mod tests {
         engine.close_task(&other, Some("renewed")).unwrap();
         let (_, row) = engine.find_by_prefix(&id).unwrap();
         let log = engine.store.layout().store_path(&row.path);
-        forget_rows(&mut engine.store, &[row], &mut |_| {}).unwrap();
+        forget_rows(&mut engine.store, &[row]).unwrap();
         let text = std::fs::read_to_string(log).unwrap();
         assert!(!text.contains("zanzibar") && text.contains("renewed"), "{text}");
         assert_eq!(

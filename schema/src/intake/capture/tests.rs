@@ -49,7 +49,7 @@ fn id(captured: Option<CaptureOutcome>) -> MemoryId {
 
 fn forget(store: &mut Store, id: &MemoryId) {
     let row = store.rows().by_id(id).unwrap().unwrap();
-    forget_rows(store, &[row], &mut |_| {}).unwrap();
+    forget_rows(store, &[row]).unwrap();
 }
 
 /// Deletes a row, as if the process that wrote the entry had been killed before it wrote the row.

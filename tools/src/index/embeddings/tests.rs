@@ -100,7 +100,7 @@ impl EmbeddingFixture {
 
 fn forget(store: &mut Store, id: &MemoryId) {
     let row = store.rows().by_id(id).unwrap().unwrap();
-    forget_rows(store, &[row], &mut |_| {}).unwrap();
+    forget_rows(store, &[row]).unwrap();
 }
 
 #[test]
