@@ -2,7 +2,7 @@
 
 use toml::de::{DeTable as Table, DeValue as Value};
 
-use super::catalogue::{KEYS, SettingKey};
+use super::catalogue::{KEYS, KeyRule, SettingKey};
 use super::load::{Settings, SettingsOwner, danger, looks_like_key};
 use crate::privacy::sanitizer::Sanitizer;
 
@@ -25,7 +25,7 @@ pub fn toml_literal(name: &str, words: &[String], owner: SettingsOwner) -> Resul
 
 fn find_key(name: &str, owner: SettingsOwner) -> Result<&'static SettingKey, String> {
     match KEYS.iter().find(|key| key.name == name) {
-        Some(key) if key.is_user_only && owner == SettingsOwner::Project => Err(format!(
+        Some(key) if key.rule == KeyRule::UserOnly && owner == SettingsOwner::Project => Err(format!(
             "a project cannot set {name}, because it could {}; --user sets it in your own file",
             danger(name)
         )),

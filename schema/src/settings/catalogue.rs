@@ -14,10 +14,18 @@ pub(super) struct SettingKey {
     pub(super) values: &'static str,
     pub(super) default: &'static str,
     pub(super) description: &'static str,
-    /// Whether it restricts recording. If its value is invalid, nothing is recorded.
-    pub(super) is_guard: bool,
-    /// Whether only the user's file and the environment may set it, because a project must not decide where data goes.
-    pub(super) is_user_only: bool,
+    pub(super) rule: KeyRule,
+}
+
+/// Where a setting may be set, and what an invalid value means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyRule {
+    /// Everywhere. Its default replaces an invalid value.
+    Free,
+    /// Everywhere. It restricts recording: if its value is invalid, nothing is recorded.
+    Guard,
+    /// Only in the user's file and the environment, because a project must not decide where data goes.
+    UserOnly,
 }
 
 pub(super) const KEYS: [SettingKey; 28] = [
@@ -28,8 +36,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`true`",
         description: "Record events of hooks. Search and `memory_save` work either way. If your own file turns it off, a \
                   project's file cannot turn it on.",
-        is_guard: true,
-        is_user_only: false,
+        rule: KeyRule::Guard,
     },
     SettingKey {
         name: "brief",
@@ -37,8 +44,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "`\"on\"`, `\"compact-only\"` or `\"off\"`",
         default: "`\"on\"`",
         description: "When a session starts with a brief: always, only after a compaction, or never.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "brief_size",
@@ -46,8 +52,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "a number from 200 to 9000",
         default: "`4000`",
         description: "Maximum characters of a brief.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "recall",
@@ -55,8 +60,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "`\"on\"` or `\"off\"`",
         default: "`\"off\"`",
         description: "Add up to three memories that fit a prompt well, each once a session. Needs a running server.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "recall_min_score",
@@ -64,8 +68,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "a number from 0 to 1",
         default: "`0.62`",
         description: "The score from which a memory is added to a prompt.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "file_recall",
@@ -74,8 +77,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`\"off\"`",
         description: "Before a tool reads or edits a file, add up to two memories that name the file, each once a session. \
                       Run `jikime-memory init` after a change of this setting: it adds or removes the PreToolUse hook.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "reminder",
@@ -84,8 +86,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`\"off\"`",
         description: "When the context of a session reaches 120,000 tokens, ask the model once to save what is not saved yet. \
                       Claude Code passes this on by letting the model continue for one more turn.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "edits",
@@ -95,8 +96,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         description: "The details recorded about edits: removed and added lines (at most 400 characters per edit), only file names, or nothing. \
                   For files that git ignores, lock files, generated and binary files, only the names are recorded. \
                   A project's file can reduce this, but not increase it.",
-        is_guard: true,
-        is_user_only: false,
+        rule: KeyRule::Guard,
     },
     SettingKey {
         name: "conclusions",
@@ -105,8 +105,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`\"on\"`",
         description: "Record decisions, learnings, fixes and similar conclusions in prompts and answers. They are marked as automatic and \
                   rank below memories that were saved on purpose. A project's file can turn this off, but not on.",
-        is_guard: true,
-        is_user_only: false,
+        rule: KeyRule::Guard,
     },
     SettingKey {
         name: "exclude",
@@ -114,8 +113,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "a list of at most 100 globs such as `\"secrets/**\"`",
         default: "`[]`",
         description: "Files of the project that are not recorded. The lists of both files apply.",
-        is_guard: true,
-        is_user_only: false,
+        rule: KeyRule::Guard,
     },
     SettingKey {
         name: "redact",
@@ -123,8 +121,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "a list of at most 100 regular expressions such as `'ACME-[0-9]{8}'`",
         default: "`[]`",
         description: "Additional secrets to remove. The lists of both files apply.",
-        is_guard: true,
-        is_user_only: false,
+        rule: KeyRule::Guard,
     },
     SettingKey {
         name: "anonymise",
@@ -133,8 +130,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`\"off\"`",
         description: "Replace e-mail addresses, phone numbers, home directories, and the names of the user and the host by placeholders \
                       such as `[e-mail 3f2a]` before anything is stored. A project's file can turn this on, but not off.",
-        is_guard: true,
-        is_user_only: false,
+        rule: KeyRule::Guard,
     },
     SettingKey {
         name: "other_projects",
@@ -144,8 +140,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         description: "Let your projects know each other: `init` and `serve` register the project for `search --all-projects`, searches also \
                       return preferences, conventions and general learnings of your personal memory, and the brief has its preferences and \
                       conventions. A project's file can turn this off, but not on.",
-        is_guard: true,
-        is_user_only: false,
+        rule: KeyRule::Guard,
     },
     SettingKey {
         name: "team_author",
@@ -153,8 +148,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "letters and digits in lower case and `-`, such as `\"minji\"`",
         default: "none",
         description: "Your name as an author of shared memories. `jikime-memory team init` sets it.",
-        is_guard: false,
-        is_user_only: true,
+        rule: KeyRule::UserOnly,
     },
     SettingKey {
         name: "team_own_approval",
@@ -163,8 +157,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`\"off\"`",
         description: "Let authors approve their own shared memories. Commit it in the project's file, so that the whole team has the \
                       same rule.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "team_share_by_model",
@@ -172,8 +165,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "`\"on\"` or `\"off\"`",
         default: "`\"off\"`",
         description: "Let the model share: `memory_save` with `share` then also proposes the memory to the team.",
-        is_guard: false,
-        is_user_only: true,
+        rule: KeyRule::UserOnly,
     },
     SettingKey {
         name: "embedding_provider",
@@ -182,8 +174,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`\"auto\"`",
         description: "The provider of vectors for search by meaning. `local` is the model inside the program and needs no network. \
                   `none` searches by words only.",
-        is_guard: false,
-        is_user_only: true,
+        rule: KeyRule::UserOnly,
     },
     SettingKey {
         name: "embedding_model",
@@ -191,8 +182,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "a name, or with `local` the path of a model file",
         default: "the provider's",
         description: "The model that computes the vectors. After a change, vectors are recomputed in the background.",
-        is_guard: false,
-        is_user_only: true,
+        rule: KeyRule::UserOnly,
     },
     SettingKey {
         name: "search_weights",
@@ -201,8 +191,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`\"measured\"`",
         description: "Weights of words, similar words and vectors in a search. `measured` is 65/35/5 with the model inside the program \
                   or another static model, and 65/35/25 with a transformer. `stated` is 0.7 of the vector score and 0.3 of the word score, without context and features.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "search_results",
@@ -210,8 +199,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "a number from 1 to 50",
         default: "`6`",
         description: "Default number of hits of a search.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "search_min_score",
@@ -220,8 +208,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`\"auto\"`",
         description: "Default score from which a hit is returned. `auto` is about 0.35, less for long questions and more in large stores, and adds weaker \
                       answers if there are fewer than three hits. A number is exact.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "search_tokens",
@@ -229,8 +216,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "a number from 100 to 100000",
         default: "`1000`",
         description: "Maximum tokens of a search result for a model; a token is about four bytes.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "embedding_base_url",
@@ -238,8 +224,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "an address such as `\"http://localhost:11434/v1\"`",
         default: "the provider's",
         description: "The address of a service that speaks the OpenAI protocol: Ollama, LM Studio, llama.cpp, vLLM. Texts are sent there.",
-        is_guard: false,
-        is_user_only: true,
+        rule: KeyRule::UserOnly,
     },
     SettingKey {
         name: "embedding_dimensions",
@@ -247,8 +232,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "a number from 32 to 8192",
         default: "the model's",
         description: "The length of vectors, if the service's model can make shorter ones.",
-        is_guard: false,
-        is_user_only: true,
+        rule: KeyRule::UserOnly,
     },
     SettingKey {
         name: "day_summary_after",
@@ -257,8 +241,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`\"never\"`",
         description: "Once a day, a server adds a summary to each day that is older than this: its sessions and conclusions. A question for \
                       a month or a season finds it. Nothing is deleted.",
-        is_guard: false,
-        is_user_only: false,
+        rule: KeyRule::Free,
     },
     SettingKey {
         name: "gc_older_than",
@@ -267,8 +250,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`\"never\"`",
         description: "Once a day, a server deletes memories older than this. It keeps decisions, conventions, preferences, pinned \
                   memories and `MEMORY.md`.",
-        is_guard: false,
-        is_user_only: true,
+        rule: KeyRule::UserOnly,
     },
     SettingKey {
         name: "gc_keep_bytes",
@@ -277,8 +259,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`\"never\"`",
         description: "Once a day, a server deletes the oldest memories until the daily logs, with their part of the databases, have at \
                       most this size. It keeps the same ones.",
-        is_guard: false,
-        is_user_only: true,
+        rule: KeyRule::UserOnly,
     },
     SettingKey {
         name: SETTING,
@@ -287,8 +268,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         default: "`[]`",
         description: "Projects whose store is used even if another user owns it or every user may change it. `jikime-memory config trust` \
                   adds one.",
-        is_guard: false,
-        is_user_only: true,
+        rule: KeyRule::UserOnly,
     },
 ];
 
@@ -310,9 +290,8 @@ mod tests {
              and `jikime-memory config path` prints where they are.\n\n\
              | setting | value | default | environment | meaning |\n| --- | --- | --- | --- | --- |\n",
         );
-        for SettingKey { name, variable, values, default, description: meaning, is_user_only: of_the_user, .. } in KEYS
-        {
-            let limit = if of_the_user { " Not in a project's file." } else { "" };
+        for SettingKey { name, variable, values, default, description: meaning, rule } in KEYS {
+            let limit = if rule == KeyRule::UserOnly { " Not in a project's file." } else { "" };
             let variable = variable.map_or_else(|| "–".to_owned(), |variable| format!("`{variable}`"));
             text.push_str(&format!("| `{name}` | {values} | {default} | {variable} | {meaning}{limit} |\n"));
         }
@@ -326,7 +305,8 @@ mod tests {
              | `JIKIME_EMBED_BACKFILL=0` | Without a server, no process makes vectors at the end of a session. |\n\n\
              `memory_stats` and the brief report an invalid setting, and its default applies. If the invalid setting is one of\n",
         );
-        let guards: Vec<_> = KEYS.iter().filter(|key| key.is_guard).map(|key| format!("`{}`", key.name)).collect();
+        let guards: Vec<_> =
+            KEYS.iter().filter(|key| key.rule == KeyRule::Guard).map(|key| format!("`{}`", key.name)).collect();
         text.push_str(&format!(
             "{}, or if a file is not valid TOML, nothing is recorded until you correct it,\n\
              because that setting may forbid the recording.\n",

@@ -7,7 +7,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable as Table, DeValue as Value};
 
-use super::catalogue::{KEYS, SettingKey};
+use super::catalogue::{KEYS, KeyRule, SettingKey};
 use super::value::{
     BriefMode, Edits, EmbeddingProvider, LegWeights, parse_bytes, parse_days, parse_number, parse_score, parse_switch,
     parse_texts, parse_unless_never, parse_weights, parse_word,
@@ -235,7 +235,7 @@ impl SettingsLayers {
 
     fn add_value(&mut self, name: &str, value: &Value<'_>, writer: SettingsOwner, place: &impl Display) {
         match KEYS.iter().find(|key| key.name == name) {
-            Some(key) if key.is_user_only && writer == SettingsOwner::Project => {
+            Some(key) if key.rule == KeyRule::UserOnly && writer == SettingsOwner::Project => {
                 self.problems.push(format!(
                     "{place}: a project cannot set {name}, because it could {}; set it in the user's file or the environment",
                     danger(name)
@@ -255,7 +255,7 @@ impl SettingsLayers {
 
     fn set(&mut self, key: &SettingKey, value: &Value<'_>, place: &impl Display) {
         if self.settings.set(key.name, value).is_none() {
-            self.has_unclear_guard |= key.is_guard;
+            self.has_unclear_guard |= key.rule == KeyRule::Guard;
             self.problems.push(format!("{place}: {} must be {}", key.name, key.values));
         }
     }
@@ -359,7 +359,8 @@ fn looks_like_guard(name: &str, value: &Value<'_>) -> bool {
         let known = letters(known);
         given == known || known.strip_prefix(given.as_str()).is_some_and(|rest| rest == "s")
     };
-    let is_guard = KEYS.iter().any(|key| key.is_guard && (is_meant(key.name) || key.variable.is_some_and(is_meant)));
+    let is_guard =
+        KEYS.iter().any(|key| key.rule == KeyRule::Guard && (is_meant(key.name) || key.variable.is_some_and(is_meant)));
     let in_table = value.as_table().into_iter().flatten();
     let in_list = value.as_array().into_iter().flatten();
     is_guard

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 use toml::de::DeValue as Value;
 
-use super::catalogue::{KEYS, SettingKey};
+use super::catalogue::{KEYS, KeyRule, SettingKey};
 use super::load::{
     LoadedSettings, NO_HISTORY, Settings, SettingsLayers, SettingsOwner, combine, is_absent, is_set, parse_file,
     read_file,
@@ -81,7 +81,7 @@ pub(super) fn explain_from(
         let mut setting = Setting::from_key(key);
         for (path, writer, table) in &tables {
             let Some(value) = table.get(key.name).map(toml::Spanned::as_ref) else { continue };
-            let is_refused = key.is_user_only && *writer == SettingsOwner::Project;
+            let is_refused = key.rule == KeyRule::UserOnly && *writer == SettingsOwner::Project;
             if !is_refused && is_understood(key, value) {
                 let path = path.to_path_buf();
                 let origin = if *writer == SettingsOwner::User {
