@@ -18,7 +18,7 @@ mod sessions;
 mod sync;
 mod team;
 
-pub use database_kind::StoreVersion;
+pub use database_kind::DatabaseKind;
 pub use handle::{ReadOnlyReason, Snapshot, Store, StoreAccess, StoreError};
 pub use history::{RecallCount, SessionRow};
 pub(crate) use id_claims::IdClaims;

@@ -25,8 +25,8 @@ const APPLICATION_ID: i64 = 0x4a4d_454d;
 
 /// The kind of a database, judged by its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum DatabaseKind {
-    /// No table yet.
+pub enum DatabaseKind {
+    /// No file, or no table yet.
     Nothing,
     /// Our tables of this version.
     Current,
@@ -36,52 +36,31 @@ pub(super) enum DatabaseKind {
     Newer(i64),
     /// The tables of the Go version.
     GoVersion,
-    /// Any other tables.
+    /// Any other tables, or not a usable database.
     Foreign,
 }
 
-/// The version of a store, for people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoreVersion {
-    /// No database, or an empty one.
-    Missing,
-    Current,
-    Earlier(i64),
-    Newer(i64),
-    /// The version in Go.
-    Go,
-    /// Not a database of this program.
-    Unusable,
-}
-
-impl StoreVersion {
-    /// Reads the version of `memory.db` without changing it.
+impl DatabaseKind {
+    /// Returns the kind of `memory.db` without changing it.
     pub fn read(layout: &Layout) -> Self {
         let path = layout.memory_db();
         if !path.exists() {
-            return Self::Missing;
+            return Self::Nothing;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let kind = Connection::open_with_flags(path, flags).and_then(|db| detect_kind(&db));
-        match kind {
-            Ok(DatabaseKind::Nothing) => Self::Missing,
-            Ok(DatabaseKind::Current) => Self::Current,
-            Ok(DatabaseKind::Earlier(version)) => Self::Earlier(version),
-            Ok(DatabaseKind::Newer(version)) => Self::Newer(version),
-            Ok(DatabaseKind::GoVersion) => Self::Go,
-            Ok(DatabaseKind::Foreign) | Err(_) => Self::Unusable,
-        }
+        Connection::open_with_flags(path, flags).and_then(|db| detect_kind(&db)).unwrap_or(Self::Foreign)
     }
 }
 
-impl fmt::Display for StoreVersion {
+/// The version, for people.
+impl fmt::Display for DatabaseKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Missing => f.write_str("none"),
+            Self::Nothing => f.write_str("none"),
             Self::Current => write!(f, "{VERSION}"),
             Self::Earlier(version) | Self::Newer(version) => write!(f, "{version}"),
-            Self::Go => f.write_str("the Go version"),
-            Self::Unusable => f.write_str("unknown"),
+            Self::GoVersion => f.write_str("the Go version"),
+            Self::Foreign => f.write_str("unknown"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use schema::files::layout::Layout;
-use schema::store::{StoreAccess, StoreVersion};
+use schema::store::{DatabaseKind, StoreAccess};
 use serde::Serialize;
 use tools::engine::Engine;
 use tools::error::ToolError;
@@ -27,8 +27,8 @@ pub(super) fn run_migrate(
     open: impl FnOnce(&Path) -> Result<Engine, ToolError>,
 ) -> anyhow::Result<()> {
     let layout = Layout::new(project);
-    let before = StoreVersion::read(&layout);
-    if let StoreVersion::Newer(version) = before {
+    let before = DatabaseKind::read(&layout);
+    if let DatabaseKind::Newer(version) = before {
         let text =
             format!("memory.db has version {version}, which is newer than this program; install a newer jikime-memory");
         return Err(ToolError::Unavailable(text).into());
@@ -38,7 +38,7 @@ pub(super) fn run_migrate(
         return Err(ToolError::Unavailable(format!("the store cannot be changed: {reason}")).into());
     }
     engine.refresh()?;
-    let after = StoreVersion::read(&layout);
+    let after = DatabaseKind::read(&layout);
     let done = Migration {
         from: before.to_string(),
         to: after.to_string(),
@@ -49,15 +49,17 @@ pub(super) fn run_migrate(
 }
 
 impl Migration {
-    fn describe(&self, before: StoreVersion) -> String {
+    fn describe(&self, before: DatabaseKind) -> String {
         let Self { from, to, memories, notes } = self;
         let count = count_of_memories(*memories);
         let done = match before {
-            StoreVersion::Current => format!("memory.db has the current version {to} and {count}; nothing to do."),
-            StoreVersion::Missing => format!("memory.db was created from Markdown, with {count}."),
-            StoreVersion::Unusable => format!("memory.db was rebuilt from Markdown, with {count}."),
-            StoreVersion::Go => format!("memory.db was upgraded from the Go version to version {to}, with {count}."),
-            StoreVersion::Earlier(_) | StoreVersion::Newer(_) => {
+            DatabaseKind::Current => format!("memory.db has the current version {to} and {count}; nothing to do."),
+            DatabaseKind::Nothing => format!("memory.db was created from Markdown, with {count}."),
+            DatabaseKind::Foreign => format!("memory.db was rebuilt from Markdown, with {count}."),
+            DatabaseKind::GoVersion => {
+                format!("memory.db was upgraded from the Go version to version {to}, with {count}.")
+            }
+            DatabaseKind::Earlier(_) | DatabaseKind::Newer(_) => {
                 format!("memory.db was upgraded from version {from} to version {to}, with {count}.")
             }
         };
