@@ -171,7 +171,7 @@ impl BulkImporter {
         crash_point::crash_if_armed("bulk.written");
         store.with_transaction(|rows| {
             if redactions > 0 {
-                rows.add_to_counter("redactions", redactions)?;
+                rows.add_redactions(redactions)?;
             }
             sessions.iter().try_for_each(|session| rows.refresh_session(session))
         })?;

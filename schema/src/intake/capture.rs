@@ -314,7 +314,7 @@ impl CaptureTransaction<'_> {
     /// Writes what was added.
     fn finish(self) -> Result<(), StoreError> {
         if self.redactions > 0 {
-            self.rows.add_to_counter("redactions", self.redactions)?;
+            self.rows.add_redactions(self.redactions)?;
         }
         match self.target {
             WriteTarget::Write(log) => log.write(self.rows),

@@ -46,7 +46,7 @@ pub(super) fn upgrade_from_go(store: &mut Store) -> Result<String, StoreError> {
     database_kind::create_database(&mut store.db)?;
     store.db.note_schema()?;
     if redactions > 0 {
-        store.with_transaction(|rows| rows.add_to_counter("redactions", redactions))?;
+        store.with_transaction(|rows| rows.add_redactions(redactions))?;
     }
     drop(lock);
     crash_point::crash_if_armed("upgrade.tables");

@@ -11,6 +11,8 @@ use crate::model::moment::Moment;
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'c>(pub(crate) &'c Connection);
 
+/// The meta key of the number of removed secrets.
+const REDACTIONS: &str = "redactions";
 /// How many digits of a text's hash are stored.
 const HASH_DIGITS: usize = 32;
 /// The condition that a row has the text whose whole hash is the first value.
@@ -361,9 +363,12 @@ impl Rows<'_> {
         self.0.prepare_cached(sql)?.execute([beginning]).map(drop)
     }
 
-    /// Adds to a counter in `meta`.
-    pub fn add_to_counter(&self, key: &str, more: usize) -> rusqlite::Result<()> {
-        let so_far: usize = self.meta(key)?.and_then(|value| value.parse().ok()).unwrap_or_default();
-        self.set_meta(key, &(so_far + more).to_string())
+    /// Returns the number of removed secrets.
+    pub fn redactions(&self) -> rusqlite::Result<u64> {
+        Ok(self.meta(REDACTIONS)?.and_then(|count| count.parse().ok()).unwrap_or_default())
+    }
+
+    pub fn add_redactions(&self, more: usize) -> rusqlite::Result<()> {
+        self.set_meta(REDACTIONS, &(self.redactions()? + more as u64).to_string())
     }
 }

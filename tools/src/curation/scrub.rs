@@ -100,7 +100,7 @@ pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, reach: ScrubScope) -> Res
     }
     let count = scrubbed.findings.iter().filter(|finding| scrubbed.changed.contains(&finding.path)).count();
     if count > 0 {
-        store.with_transaction(|rows| rows.add_to_counter("redactions", count))?;
+        store.with_transaction(|rows| rows.add_redactions(count))?;
     }
     Ok(scrubbed)
 }

@@ -60,7 +60,7 @@ impl Engine {
         };
         let row = row.ok_or_else(changed)?;
         if redactions > 0 {
-            self.store.with_transaction(|rows| rows.add_to_counter("redactions", redactions))?;
+            self.store.with_transaction(|rows| rows.add_redactions(redactions))?;
         }
         Ok(EditedMemory { row, redactions, is_changed })
     }

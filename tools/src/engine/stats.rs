@@ -27,7 +27,7 @@ pub(super) fn collect_stats(store: &Store, index: &Index, notes: &[String]) -> R
     let types: Vec<TypeCount> =
         rows.count_by_type()?.into_iter().map(|(kind, count)| TypeCount { kind, count }).collect();
     let (chunks, files, last_indexed) = index.counts()?;
-    let redactions = rows.meta("redactions")?.and_then(|count| count.parse().ok()).unwrap_or_default();
+    let redactions = rows.redactions()?;
     let mut problems = settings::load(store.layout()).problems;
     problems.extend_from_slice(notes);
     problems.extend(encoding_problem(store));
