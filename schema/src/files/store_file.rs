@@ -85,6 +85,12 @@ pub fn is_refused(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::FileTooLarge || matches!(error.get_ref(), Some(cause) if cause.is::<RefusedPath>())
 }
 
+/// Whether an error says that another user may have written a file.
+pub fn is_distrusted(error: &io::Error) -> bool {
+    let refused = error.get_ref().and_then(|cause| cause.downcast_ref::<RefusedPath>());
+    refused.is_some_and(|refused| matches!(refused.reason, RefusalReason::Distrusted(_)))
+}
+
 /// Whether a file outside the store is a link, or a junction on Windows.
 pub fn is_linked_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())

@@ -48,7 +48,7 @@ pub(super) fn check_store(root: &Path) -> Vec<DoctorCheck> {
             let fix = format!("chmod o-w {folder}");
             return vec![DoctorCheck::finding("permissions", text, fix).with_repair(Repair::Permissions)];
         }
-        let fix = if text.contains("trust it") { FOREIGN_FILE_FIX } else { "replace it with a directory" };
+        let fix = if store_file::is_distrusted(&refused) { FOREIGN_FILE_FIX } else { "replace it with a directory" };
         return vec![DoctorCheck::finding("store", text, fix)];
     }
     if let Some(closed) = check_closed_dir(&layout) {
@@ -174,12 +174,8 @@ fn check_settings(layout: &Layout) -> Option<DoctorCheck> {
         let text = "recording is off: `jikime-memory config show` names the setting that turned it off";
         return is_off.then(|| DoctorCheck::fine("settings", text));
     }
-    let is_torn = problems.iter().any(|problem| problem.contains(", column "));
-    let fix = if is_torn {
-        "fix or delete the line, then run jikime-memory config check; docs/reference/config.md lists all settings"
-    } else {
-        "fix the setting, then run jikime-memory config check; docs/reference/config.md lists all settings"
-    };
+    let fix =
+        "fix or delete the setting, then run jikime-memory config check; docs/reference/config.md lists all settings";
     Some(DoctorCheck::finding("settings", problems.join("; "), fix))
 }
 
