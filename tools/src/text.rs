@@ -40,18 +40,6 @@ pub fn analyze(text: &str) -> Vec<IndexedToken> {
     tokens
 }
 
-/// The tokens of a document joined by spaces.
-pub fn indexed_text(text: &str) -> String {
-    let mut joined = String::with_capacity(text.len() + text.len() / 2);
-    visit(text, |piece| {
-        if !joined.is_empty() {
-            joined.push(' ');
-        }
-        joined.push_str(&piece.token());
-    });
-    joined
-}
-
 /// A token before stemming, because stemming is slow and seldom needed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TokenPiece<'a> {

@@ -5,6 +5,11 @@ use unicode_normalization::UnicodeNormalization;
 use super::compound::MAX_TOKEN_LENGTH;
 use super::*;
 
+/// The tokens of a text, joined by spaces.
+fn indexed_text(text: &str) -> String {
+    analyze(text).into_iter().map(|token| token.text).collect::<Vec<_>>().join(" ")
+}
+
 #[rstest]
 #[case::english_is_stemmed("Running tests, cached tokens", "run test cach token")]
 #[case::possessive("Caroline's users' we'll don't", "carolin user we dont")]
