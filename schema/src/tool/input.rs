@@ -148,6 +148,22 @@ pub struct SaveInput {
     pub share: bool,
 }
 
+impl SaveInput {
+    /// A memory with this text and nothing else.
+    pub fn new(kind: MemoryType, content: String) -> Self {
+        Self {
+            kind,
+            content,
+            also: None,
+            tags: Vec::new(),
+            metadata: None,
+            long_term: false,
+            supersedes: None,
+            share: false,
+        }
+    }
+}
+
 /// `memory_stats` has no arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

@@ -100,14 +100,9 @@ impl Engine {
             return Err(ToolError::Invalid(format!("{id} was replaced by {newer} already; replace that one")));
         }
         let saved = self.save(&SaveInput {
-            kind: old.memory.kind,
-            content,
-            also: None,
-            tags: Vec::new(),
-            metadata: None,
             long_term: old.path == LONG_TERM_FILE,
             supersedes: Some(id.to_string()),
-            share: false,
+            ..SaveInput::new(old.memory.kind, content)
         })?;
         if saved.saved {
             return Ok(saved);
@@ -172,18 +167,7 @@ mod tests {
     use super::*;
 
     fn save_text(engine: &mut Engine, kind: MemoryType, content: &str) -> String {
-        let content = content.to_owned();
-        let input = SaveInput {
-            kind,
-            content,
-            also: None,
-            tags: Vec::new(),
-            metadata: None,
-            long_term: false,
-            supersedes: None,
-            share: false,
-        };
-        engine.save(&input).unwrap().id
+        engine.save(&SaveInput::new(kind, content.to_owned())).unwrap().id
     }
 
     fn engine() -> (tempfile::TempDir, Engine) {

@@ -146,8 +146,7 @@ impl Engine {
         let cleaned = |text: &String| sanitizer.clean(text).text.into_owned();
         let (content, also) = (cleaned(&row.memory.content), also.as_ref().map(cleaned));
         tags = tags.iter().map(cleaned).filter(|tag| !tag.trim().is_empty()).collect();
-        let input =
-            SaveInput { kind, content, also, tags, metadata: None, long_term: false, supersedes: None, share: false };
+        let input = SaveInput { also, tags, ..SaveInput::new(kind, content) };
         Engine::open(&root, None, None)?.save(&input)
     }
 

@@ -117,17 +117,7 @@ mod tests {
         let mut writer = Engine::open(project.path(), Some("s".to_owned()), None).unwrap();
         let mut reader = writer.share().unwrap().open_reader().unwrap();
         let saved = |writer: &mut Engine, text: &str| {
-            let input = SaveInput {
-                kind: MemoryType::Decision,
-                content: text.to_owned(),
-                also: None,
-                tags: Vec::new(),
-                metadata: None,
-                long_term: false,
-                supersedes: None,
-                share: false,
-            };
-            writer.save(&input).unwrap().id
+            writer.save(&SaveInput::new(MemoryType::Decision, text.to_owned())).unwrap().id
         };
         for n in 0..50 {
             saved(&mut writer, &format!("Part {n} keeps its rows in a table of its own."));

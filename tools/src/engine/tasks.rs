@@ -138,14 +138,9 @@ mod tests {
         supersedes: Option<&str>,
     ) -> String {
         let input = SaveInput {
-            kind,
-            content: content.to_owned(),
-            also: None,
-            tags: Vec::new(),
             metadata: waits_for.map(|waits_for| json!({"blocked_by": waits_for})),
-            long_term: false,
             supersedes: supersedes.map(str::to_owned),
-            share: false,
+            ..SaveInput::new(kind, content.to_owned())
         };
         engine.save(&input).unwrap().id
     }
