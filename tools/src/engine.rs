@@ -255,7 +255,7 @@ impl Engine {
     }
 
     fn drain_spool(&mut self) -> Result<(), ToolError> {
-        if *self.store.access() == StoreAccess::Full {
+        if self.is_writable() {
             match drain(&mut self.store, MAX_DRAINED) {
                 Err(fault) if fault.is_damage() => return Err(fault.into()),
                 // Events that cannot be stored stay in the spool. This must not block search.
@@ -295,7 +295,7 @@ impl Engine {
     /// Notes which memories the host's session was given. A search succeeds whether or not that can be written.
     fn note_given(&self, output: &SearchOutput) {
         let hits = output.results.iter().filter(|hit| hit.source == HitSource::Memory).map(|hit| hit.id.as_str());
-        if !self.session_id.is_empty() && *self.store.access() == StoreAccess::Full {
+        if !self.session_id.is_empty() && self.is_writable() {
             let _ = given::note(self.store.layout(), &self.session_id, Given::Search, hits);
         }
     }

@@ -152,12 +152,12 @@ fn index_pending(
 ) -> Result<(), ToolError> {
     index.index_memories_while(store.rows(), lock, go_on)?;
     if let Some(model) = options.model.filter(|model| model.embedder.location() == EmbeddingLocation::InProcess) {
-        index.use_model(Some(model.embedder.identity()), lock)?;
+        index.use_model(model.embedder.identity(), lock)?;
         let most = if options.asker == Asker::Person { MAX_EMBEDDED_FOR_PERSON } else { EMBEDDED_AT_ONCE };
         let (mut embedded, mut is_more) = (0, index.has_pending_vectors()?);
         while is_more && embedded < most {
             let limit = EMBEDDED_AT_ONCE.min(most - embedded);
-            let done = index.embed_pending(store.rows(), &*model.embedder, &str::to_owned, limit, lock)?;
+            let done = index.embed_pending(store.rows(), &*model.embedder, limit, lock)?;
             embedded += limit;
             is_more = done.has_more && go_on(embedded, most);
         }

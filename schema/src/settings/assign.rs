@@ -6,9 +6,9 @@ use super::catalogue::{KEYS, KeyRule, SettingKey};
 use super::load::{Settings, SettingsOwner, danger, looks_like_key};
 use crate::privacy::sanitizer::Sanitizer;
 
-/// Checks that a file of this owner may have a setting. The error says what to do instead.
-pub fn check_name(name: &str, owner: SettingsOwner) -> Result<(), String> {
-    find_key(name, owner).map(drop)
+/// Checks that a settings file may have a setting. The error says what to do instead.
+pub fn check_name(name: &str) -> Result<(), String> {
+    find_key(name, SettingsOwner::User).map(drop)
 }
 
 /// Returns the value of a setting as TOML, from the words of a command line. Several words, and a word for a list, make a list.

@@ -54,7 +54,7 @@ pub(super) fn set_setting(project: &Path, printer: &Printer, arguments: &SetArgu
 pub(super) fn unset_setting(project: &Path, printer: &Printer, arguments: &UnsetArguments) -> anyhow::Result<()> {
     let owner = owner_of(arguments.user);
     // A forbidden setting in a project's file can be removed.
-    check_name(&arguments.key, SettingsOwner::User).map_err(ToolError::Invalid)?;
+    check_name(&arguments.key).map_err(ToolError::Invalid)?;
     change(project, printer, owner, &arguments.key, None)
 }
 

@@ -149,7 +149,7 @@ fn cut_long_line(run: &[(usize, &str)], atom: &CutUnit<'_>, pieces: &mut Vec<Chu
     let line = run[atom.lines.start].1;
     let mut start = 0;
     while start < line.len() {
-        let end = line_piece_end(&line[start..], BUDGET).map_or(line.len(), |length| start + length);
+        let end = line_piece_end(&line[start..]).map_or(line.len(), |length| start + length);
         let heading = atom.block.heading.clone();
         pieces.push(ChunkPiece { lines: atom.lines.clone(), part: Some(start..end), heading });
         if end == line.len() {
@@ -159,20 +159,20 @@ fn cut_long_line(run: &[(usize, &str)], atom: &CutUnit<'_>, pieces: &mut Vec<Chu
     }
 }
 
-/// Bytes that hold this many tokens, `None` if the text is hardly longer.
-fn line_piece_end(text: &str, budget: usize) -> Option<usize> {
+/// Bytes that hold [`BUDGET`] tokens, `None` if the text is hardly longer.
+fn line_piece_end(text: &str) -> Option<usize> {
     let mut size = 0;
     let mut cut = None;
     let mut space = None;
     for (i, c) in text.char_indices() {
-        if size >= budget * 12 && cut.is_none() {
+        if size >= BUDGET * 12 && cut.is_none() {
             cut = Some(i);
         }
         // A remainder smaller than the overlap would have no new text.
-        if size >= (budget + OVERLAP) * 12 {
+        if size >= (BUDGET + OVERLAP) * 12 {
             return space.or(cut);
         }
-        if c.is_whitespace() && cut.is_none() && size >= budget * 10 {
+        if c.is_whitespace() && cut.is_none() && size >= BUDGET * 10 {
             space = Some(i);
         }
         size += twelfths(c);

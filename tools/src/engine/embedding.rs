@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use schema::files::lock::{FileLock, LockError};
 use schema::model::error_chain::join_causes;
-use schema::store::StoreAccess;
 use schema::tool::{EmbeddingStats, SearchInput, StatsOutput};
 
 use super::Engine;
@@ -52,7 +51,7 @@ impl Engine {
     /// Does one step of index maintenance, which takes some milliseconds, and returns whether there is more. Does nothing
     /// while another process indexes.
     pub fn merge_step(&mut self) -> Result<bool, ToolError> {
-        if *self.store.access() != StoreAccess::Full {
+        if !self.is_writable() {
             return Ok(false);
         }
         self.with_repair(|engine| match engine.index.lock(IndexLockWait::Short)? {
@@ -63,7 +62,7 @@ impl Engine {
 
     /// Repeats the step until nothing is left or `may_go_on` says stop.
     pub(super) fn merge_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<(), ToolError> {
-        while *self.store.access() == StoreAccess::Full && may_go_on() {
+        while self.is_writable() && may_go_on() {
             let Some(lock) = self.index.lock(IndexLockWait::Short)? else { return Ok(()) };
             if !self.index.merge_step(&lock)? {
                 return Ok(());
@@ -165,7 +164,7 @@ impl Engine {
     }
 
     fn embed_batch(&mut self) -> Result<BatchOutcome, ToolError> {
-        let Some(model) = self.model.as_ref().filter(|_| *self.store.access() == StoreAccess::Full) else {
+        let Some(model) = self.model.as_ref().filter(|_| self.is_writable()) else {
             return Ok(BatchOutcome::default());
         };
         // Another process indexes. No event announces its end, so the caller polls.
@@ -174,12 +173,12 @@ impl Engine {
         };
         self.index.requeue_invalid(&lock)?;
         self.index.index_memories(self.store.rows(), &lock)?;
-        self.index.use_model(Some(model.embedder.identity()), &lock)?;
-        self.index.embed_pending(self.store.rows(), &*model.embedder, &str::to_owned, BATCH_HERE, &lock)
+        self.index.use_model(model.embedder.identity(), &lock)?;
+        self.index.embed_pending(self.store.rows(), &*model.embedder, BATCH_HERE, &lock)
     }
 
     fn next_job(&mut self) -> Result<EmbeddingStep, ToolError> {
-        let Some(model) = self.model.clone().filter(|_| *self.store.access() == StoreAccess::Full) else {
+        let Some(model) = self.model.clone().filter(|_| self.is_writable()) else {
             return Ok(EmbeddingStep::Done);
         };
         if model.embedder.readiness().is_err() {
@@ -209,7 +208,7 @@ impl Engine {
         let Some(lock) = self.index.lock(IndexLockWait::Short)? else { return Ok(None) };
         self.index.requeue_invalid(&lock)?;
         self.index.index_memories(self.store.rows(), &lock)?;
-        self.index.use_model(Some(model.embedder.identity()), &lock)?;
+        self.index.use_model(model.embedder.identity(), &lock)?;
         let clean = |text: &str| self.loaded.sanitizer.clean(text).text.into_owned();
         self.index.gather_batch(self.store.rows(), &*model.embedder, &clean, BATCH_ELSEWHERE, &lock).map(Some)
     }

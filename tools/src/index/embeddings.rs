@@ -43,8 +43,8 @@ pub struct EmbeddingBatch {
 
 impl Index {
     /// Makes this model the current one. If it changes, all documents are queued again.
-    pub fn use_model(&mut self, identity: Option<&ModelIdentity>, _lock: &IndexLock) -> Result<(), ToolError> {
-        let wanted = identity.map(|identity| self.model_id(identity)).transpose()?.unwrap_or_default();
+    pub fn use_model(&mut self, identity: &ModelIdentity, _lock: &IndexLock) -> Result<(), ToolError> {
+        let wanted = self.model_id(identity)?;
         if self.current_model()? == wanted {
             return Ok(());
         }
@@ -63,17 +63,16 @@ impl Index {
         Ok(self.current_model()? != 0 && self.find_model(identity)? == Some(self.current_model()?))
     }
 
-    /// Embeds at most `limit` queued documents, newest first. `clean` redacts their texts.
+    /// Embeds at most `limit` queued documents, newest first.
     pub fn embed_pending(
         &mut self,
         rows: Rows<'_>,
         embedder: &dyn Embedder,
-        clean: &dyn Fn(&str) -> String,
         limit: usize,
         _lock: &IndexLock,
     ) -> Result<BatchOutcome, ToolError> {
         let model = self.model_id(embedder.identity())?;
-        let mut sorted = self.classify_pending(rows, model, embedder.location(), clean, limit)?;
+        let mut sorted = self.classify_pending(rows, model, embedder.location(), &str::to_owned, limit)?;
         let texts: Vec<&str> = sorted.new.iter().map(|new| new.text.as_str()).collect();
         let made = if texts.is_empty() { Vec::new() } else { embedder.embed_documents(&texts)? };
         if made.len() != texts.len() {
@@ -92,7 +91,7 @@ impl Index {
     }
 
     /// Assigns cached vectors to at most `limit` queued documents, and returns the texts of the others for a remote
-    /// embedder. The caller passes its vectors to [`Index::store_vectors`].
+    /// embedder, redacted by `clean`. The caller passes its vectors to [`Index::store_vectors`].
     pub fn gather_batch(
         &mut self,
         rows: Rows<'_>,

@@ -94,8 +94,8 @@ mod tests {
             capture(&mut self.store, draft, &Sanitizer::default()).unwrap();
             let lock = self.writer.lock(IndexLockWait::Long).unwrap().unwrap();
             self.writer.index_memories(self.store.rows(), &lock).unwrap();
-            self.writer.use_model(Some(self.model.identity()), &lock).unwrap();
-            self.writer.embed_pending(self.store.rows(), &self.model, &str::to_owned, 10, &lock).unwrap();
+            self.writer.use_model(self.model.identity(), &lock).unwrap();
+            self.writer.embed_pending(self.store.rows(), &self.model, 10, &lock).unwrap();
         }
 
         fn remember_many(&mut self) {
@@ -109,8 +109,8 @@ mod tests {
             let (store, model) = (&self.store, &self.model);
             let fill = |index: &mut Index| {
                 index.index_memories(store.rows(), &lock)?;
-                index.use_model(Some(model.identity()), &lock)?;
-                index.embed_pending(store.rows(), model, &str::to_owned, 1, &lock)
+                index.use_model(model.identity(), &lock)?;
+                index.embed_pending(store.rows(), model, 1, &lock)
             };
             self.writer.refill(&lock, fill).unwrap();
         }

@@ -91,7 +91,7 @@ impl Vectors {
 
     /// Vectors of documents with unknown script.
     pub fn from_vectors<'v>(dims: usize, vectors: impl IntoIterator<Item = (i64, &'v [f32])>) -> Self {
-        let mut all = Self::new(dims, VectorWatermark::default());
+        let mut all = Self::empty(dims);
         vectors.into_iter().for_each(|(document, vector)| all.set(document, vector, Script::default()));
         all
     }

@@ -89,8 +89,8 @@ impl EmbeddingFixture {
 
     fn embed(&mut self, embedder: &CountingEmbedder, limit: usize) -> BatchOutcome {
         let lock = self.index.lock(IndexLockWait::Long).unwrap().unwrap();
-        self.index.use_model(Some(&embedder.identity), &lock).unwrap();
-        self.index.embed_pending(self.store.rows(), embedder, &str::to_owned, limit, &lock).unwrap()
+        self.index.use_model(&embedder.identity, &lock).unwrap();
+        self.index.embed_pending(self.store.rows(), embedder, limit, &lock).unwrap()
     }
 
     fn vectors(&mut self, embedder: &CountingEmbedder) -> usize {
@@ -198,7 +198,7 @@ fn vectors_made_elsewhere_are_kept_by_their_texts() {
     let mut fixture = EmbeddingFixture::new(&["first", "second one", "first"]);
     let model = CountingEmbedder::new("a");
     let lock = fixture.index.lock(IndexLockWait::Long).unwrap().unwrap();
-    fixture.index.use_model(Some(&model.identity), &lock).unwrap();
+    fixture.index.use_model(&model.identity, &lock).unwrap();
     let gather = |fixture: &mut EmbeddingFixture| {
         let lock = fixture.index.lock(IndexLockWait::Long).unwrap().unwrap();
         fixture.index.gather_batch(fixture.store.rows(), &model, &str::to_owned, 10, &lock).unwrap()
