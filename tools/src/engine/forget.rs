@@ -193,7 +193,7 @@ impl Engine {
         old: OldDatabases,
         gone: CompactScope<'_>,
     ) -> Result<ForgetOutcome, ToolError> {
-        self.with_repair(|engine| engine.index_changes(&mut |_| {}, &|| true, &|| true).map(drop))?;
+        self.refresh()?;
         let mut forgot = ForgetOutcome::default();
         let lock = self.lock_index()?;
         let is_index_done = self.index.compact(gone, &lock)?;
