@@ -291,22 +291,7 @@ pub(super) fn check_worktree_entries(found: &[DetectedPart], site: &ProjectDirs)
 
 /// Starts the server as the project's host would, or this program if no host is set up.
 pub(super) fn check_server(found: &[DetectedPart], programs: &Programs, site: &ProjectDirs) -> Option<DoctorCheck> {
-    let entry = found.iter().find_map(|found| match &found.kind {
-        DetectedKind::Server(ListedServer { command: Some(command), args, .. })
-            if found.scope == SetupScope::Project =>
-        {
-            Some(ServerEntry { command: command.clone(), args: args.clone() })
-        }
-        _ => None,
-    });
-    let own = || {
-        programs
-            .memory
-            .sibling
-            .as_ref()
-            .map(|path| ServerEntry { command: path.to_string_lossy().into_owned(), args: vec!["serve".to_owned()] })
-    };
-    let entry = entry.or_else(own)?;
+    let entry = entries(found, SetupScope::Project).next().or_else(|| own_entry(programs, &["serve"]))?;
     if !is_installed(&entry.command, programs) {
         let command = format!("{} {}", entry.command, entry.args.join(" "));
         let text = format!("`{command}` is not the installed program, so it was not started");
@@ -330,23 +315,26 @@ fn is_installed(command: &str, programs: &Programs) -> bool {
 
 /// Starts the server of the personal memory.
 pub(super) fn check_personal_server(found: &[DetectedPart], programs: &Programs) -> Option<DoctorCheck> {
-    let own = || {
-        let command = programs.memory.sibling.as_ref()?.to_string_lossy().into_owned();
-        Some(ServerEntry { command, args: vec!["serve".to_owned(), PERSONAL.to_owned()] })
-    };
-    let entry = user_entries(found).find(ServerEntry::is_personal).or_else(own)?;
+    let set_up = entries(found, SetupScope::User).find(ServerEntry::is_personal);
+    let entry = set_up.or_else(|| own_entry(programs, &["serve", PERSONAL]))?;
     Some(check_answers(&entry, probe_in_temporary))
 }
 
 /// Without a project, starts the server that is set up for all projects.
 pub(super) fn check_user_server(found: &[DetectedPart]) -> Option<DoctorCheck> {
-    let entry = user_entries(found).find(|entry| !entry.is_personal())?;
+    let entry = entries(found, SetupScope::User).find(|entry| !entry.is_personal())?;
     Some(check_answers(&entry, probe_in_temporary))
 }
 
-/// The server entries for all projects.
-fn user_entries(found: &[DetectedPart]) -> impl Iterator<Item = ServerEntry> {
-    found.iter().filter(|found| found.scope == SetupScope::User).filter_map(|found| match &found.kind {
+/// This program as a server.
+fn own_entry(programs: &Programs, args: &[&str]) -> Option<ServerEntry> {
+    let command = programs.memory.sibling.as_ref()?.to_string_lossy().into_owned();
+    Some(ServerEntry { command, args: args.iter().map(|arg| (*arg).to_owned()).collect() })
+}
+
+/// The server entries of a scope.
+fn entries(found: &[DetectedPart], scope: SetupScope) -> impl Iterator<Item = ServerEntry> {
+    found.iter().filter(move |found| found.scope == scope).filter_map(|found| match &found.kind {
         DetectedKind::Server(ListedServer { command: Some(command), args, .. }) => {
             Some(ServerEntry { command: command.clone(), args: args.clone() })
         }
