@@ -8,7 +8,7 @@ use schema::settings;
 use schema::store::{MemoryRow, Store};
 use schema::tool::{Confidence, GetInput, GetOutput, Hit, SaveInput, SaveOutput, SearchInput, SearchOutput};
 
-use super::{Audience, Engine, IndexProgress, open_index};
+use super::{Audience, Engine, IndexProgress, append_notice, open_index};
 use crate::error::{ToolError, join_causes};
 use crate::index::{TAGS, metadata_tags};
 
@@ -54,7 +54,7 @@ impl Engine {
             Ok(hits) => hits,
             Err(error) => {
                 let text = format!("the personal memory cannot be searched: {}", join_causes(&error));
-                output.notice = Some(output.notice.take().map_or(text.clone(), |notice| format!("{notice}; {text}")));
+                append_notice(&mut output.notice, &text);
                 Vec::new()
             }
         };

@@ -1,6 +1,5 @@
 //! `memory_stats`: figures and problems of a store.
 
-use std::fs;
 use std::time::Duration;
 
 use schema::files::layout::Layout;
@@ -13,6 +12,7 @@ use schema::store::hook_log;
 use schema::tool::{EmbeddingStats, QueueOwner, StatsOutput, TypeCount};
 
 use super::file_access::{display_path, has_other_encoding};
+use super::usage::disk_usage;
 use crate::error::ToolError;
 use crate::index::Index;
 
@@ -40,7 +40,7 @@ pub(super) fn collect_stats(store: &Store, index: &Index, notes: &[String]) -> R
         sessions: rows.count_sessions()?,
         chunks,
         files,
-        bytes: store_bytes(store),
+        bytes: disk_usage(store.layout().store_dir()).total(),
         embedding: EmbeddingStats { provider: "none".to_owned(), model: None, coverage: 0.0, pending: 0, without: 0 },
         pending: rows.count_after(index.watermark(rows)?)?,
         last_indexed: last_indexed.max(store.last_synced()?),
@@ -67,19 +67,4 @@ fn queue_owner(layout: &Layout) -> QueueOwner {
         Err(LockError::Busy(_)) => QueueOwner::AnotherServer,
         Ok(_) | Err(LockError::Io { .. }) => QueueOwner::Nobody,
     }
-}
-
-fn store_bytes(store: &Store) -> u64 {
-    let mut total = 0;
-    let mut pending = vec![store.layout().store_dir().to_owned()];
-    while let Some(dir) = pending.pop() {
-        for item in fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
-            match item.file_type() {
-                Ok(kind) if kind.is_dir() => pending.push(item.path()),
-                Ok(kind) if kind.is_file() => total += item.metadata().map_or(0, |metadata| metadata.len()),
-                _ => {}
-            }
-        }
-    }
-    total
 }

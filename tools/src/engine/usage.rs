@@ -103,7 +103,7 @@ fn seconds_days_ago(days: i64) -> i64 {
     Moment::now().unix() - TimeDelta::days(days).num_seconds()
 }
 
-fn disk_usage(dir: &Path) -> DiskUsage {
+pub(super) fn disk_usage(dir: &Path) -> DiskUsage {
     let mut storage = DiskUsage::default();
     let mut pending = vec![dir.to_owned()];
     while let Some(folder) = pending.pop() {
