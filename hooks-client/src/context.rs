@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, personal_rules, recall_context};
+use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
 use schema::host::code::anchored::checkout_root;
 use schema::host::file_recall::memories_naming;
 use schema::host::given::{self, Given};
@@ -59,7 +59,6 @@ impl EventDelivery<'_> {
         if !self.layout.memory_db().exists() && !self.layout.team_dir().is_dir() {
             return Ok(None);
         }
-        let project = self.layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let checkout = checkout_root(self.directory, self.layout.project());
         let session_id = self.session_id.clone();
         let store = self.open_store()?;
@@ -73,24 +72,15 @@ impl EventDelivery<'_> {
         // A store that can only be read has no rows yet, so report why.
         let mut problems = problems.clone();
         problems.extend(store.require_writable().err().iter().map(ToString::to_string));
-        let personal = match settings.other_projects {
-            true => personal_rules(store.layout().project()).unwrap_or_default(),
-            false => Vec::new(),
-        };
         let request = BriefRequest {
-            project: &project,
             checkout: &checkout,
             session_id: &session_id,
             source,
             problems: &problems,
-            personal: &personal,
+            has_personal: settings.other_projects,
             size: settings.brief_size,
         };
-        // One snapshot is one lock for all reads.
-        let snapshot = store.snapshot()?;
-        let made = brief(store.rows(), store.layout(), &request)?;
-        drop(snapshot);
-        Ok(made.and_then(|Brief { text, ids }| {
+        Ok(brief(store, &request)?.and_then(|Brief { text, ids }| {
             if source == SessionSource::Compact {
                 self.note_given(given::note_compaction(self.layout, &session_id));
             }

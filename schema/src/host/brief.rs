@@ -11,12 +11,10 @@ mod work;
 
 use std::path::Path;
 
-use crate::files::layout::Layout;
 use crate::intake::queue::RecalledMemory;
 use crate::privacy::output_text::{clean_line, label_as_data};
 use crate::prose::gist::shortened;
-use crate::store::{MemoryRow, Rows};
-pub use personal::personal_rules;
+use crate::store::{Store, StoreError};
 
 use budget::{LINE, Part, fill};
 use knowledge::Knowledge;
@@ -61,16 +59,14 @@ impl SessionSource {
 /// The input for a brief.
 #[derive(Debug, Clone, Copy)]
 pub struct BriefRequest<'a> {
-    /// The project's name.
-    pub project: &'a str,
     /// The root of the files that the session works on.
     pub checkout: &'a Path,
     pub session_id: &'a str,
     pub source: SessionSource,
     /// Problems to report first: in a session that is not recorded, nobody would notice otherwise.
     pub problems: &'a [String],
-    /// Preferences and conventions of the personal memory.
-    pub personal: &'a [MemoryRow],
+    /// Whether to show preferences and conventions of the personal memory.
+    pub has_personal: bool,
     /// The most characters.
     pub size: usize,
 }
@@ -83,8 +79,13 @@ pub struct Brief {
 }
 
 /// Returns the brief for a session, or `None` if there is nothing to show.
-pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rusqlite::Result<Option<Brief>> {
-    let BriefRequest { project, checkout, session_id, source, problems, personal, size } = *request;
+pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>, StoreError> {
+    let BriefRequest { checkout, session_id, source, problems, has_personal, size } = *request;
+    let (rows, layout) = (store.rows(), store.layout());
+    let project = layout.project().file_name().unwrap_or_default().to_string_lossy();
+    let personal = if has_personal { personal::part(layout.project()) } else { None };
+    // One snapshot is one lock for all reads.
+    let _snapshot = store.snapshot()?;
     let shown_session = (source == SessionSource::Compact).then_some(session_id);
     let mut knowledge = Knowledge::read(rows, shown_session, size)?;
     knowledge.compare_with_code(rows, checkout)?;
@@ -115,14 +116,14 @@ pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rus
     };
     parts.push(knowledge.decisions());
     parts.push(knowledge.preferences());
-    parts.push(personal::part(personal));
+    parts.extend(personal);
     parts.push(knowledge.fixes());
     // Failures belong to sessions.
     if source != SessionSource::Clear {
         parts.push(knowledge.failures());
     }
     parts.extend(details);
-    let frame = Frame { project: &shortened(project, PROJECT), source, is_small: size < SMALL };
+    let frame = Frame { project: &shortened(&project, PROJECT), source, is_small: size < SMALL };
     let filled = fill(parts, size.saturating_sub(frame.cost()));
     Ok((!filled.text.is_empty()).then(|| Brief { text: frame.around(&filled.text), ids: filled.ids }))
 }

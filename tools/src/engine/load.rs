@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use schema::files::layout::Layout;
-use schema::host::brief::{BriefRequest, SessionSource, brief, personal_rules};
+use schema::host::brief::{BriefRequest, SessionSource, brief};
 use schema::log::{LONG_TERM_FILE, LogKind};
 use schema::model::moment::Moment;
 use schema::settings;
@@ -33,24 +33,16 @@ pub(super) fn brief_for(
     session_id: &str,
     size: Option<usize>,
 ) -> Result<Option<String>, ToolError> {
-    let layout = store.layout();
-    let settings = settings::load(layout).settings;
-    let project = layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let personal = match settings.other_projects {
-        true => personal_rules(layout.project()).unwrap_or_default(),
-        false => Vec::new(),
-    };
+    let settings = settings::load(store.layout()).settings;
     let request = BriefRequest {
-        project: &project,
         checkout,
         session_id,
         source,
         problems: &[],
-        personal: &personal,
+        has_personal: settings.other_projects,
         size: size.unwrap_or(settings.brief_size),
     };
-    let _snapshot = store.snapshot()?;
-    Ok(brief(store.rows(), layout, &request)?.map(|brief| brief.text))
+    Ok(brief(store, &request)?.map(|brief| brief.text))
 }
 
 pub(super) fn load_memory(layout: &Layout, input: &LoadInput, now: &Moment) -> Result<LoadOutput, ToolError> {

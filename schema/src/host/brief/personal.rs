@@ -17,8 +17,15 @@ const READ: usize = 20;
 /// Its characters in a brief.
 const SHARE: usize = 300;
 
+/// Returns the part for a project, or `None` without a personal memory that can be read.
+pub(super) fn part(project: &Path) -> Option<Part> {
+    let rows = personal_rules(project).ok()?;
+    let lines = rows.iter().map(|row| line("- ", &clean_line(&row.memory.content), row));
+    Some(Part::new("In all your projects", SHARE, lines.collect::<Vec<Line>>()))
+}
+
 /// Reads the memories for a project, the newest first. Does not create a personal memory.
-pub fn personal_rules(project: &Path) -> Result<Vec<MemoryRow>, StoreError> {
+fn personal_rules(project: &Path) -> Result<Vec<MemoryRow>, StoreError> {
     let Ok(personal) = personal_project() else { return Ok(Vec::new()) };
     if personal.root == project || !Layout::new(&personal.root).store_dir().is_dir() {
         return Ok(Vec::new());
@@ -30,9 +37,4 @@ pub fn personal_rules(project: &Path) -> Result<Vec<MemoryRow>, StoreError> {
     }
     rows.retain(|row| row.superseded_by.is_none());
     Ok(rows)
-}
-
-pub(super) fn part(rows: &[MemoryRow]) -> Part {
-    let lines = rows.iter().map(|row| line("- ", &clean_line(&row.memory.content), row));
-    Part::new("In all your projects", SHARE, lines.collect::<Vec<Line>>())
 }

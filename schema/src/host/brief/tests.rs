@@ -16,16 +16,18 @@ use crate::store::Store;
 
 /// A store and the clock of its captures, which are one second apart.
 struct BriefFixture {
-    project: tempfile::TempDir,
+    _folder: tempfile::TempDir,
     store: Store,
     second: i64,
 }
 
 impl BriefFixture {
     fn new(memories: &[(&str, MemoryType, &str)]) -> Self {
-        let project = tempfile::tempdir().unwrap();
-        let store = Store::open(project.path(), LockTimeout::Server).unwrap();
-        let mut fixture = Self { project, store, second: 1_769_563_815 };
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("app");
+        fs::create_dir(&project).unwrap();
+        let store = Store::open(&project, LockTimeout::Server).unwrap();
+        let mut fixture = Self { _folder: folder, store, second: 1_769_563_815 };
         for (session, kind, content) in memories {
             fixture.capture(session, *kind, content, MemoryAttributes::default());
         }
@@ -65,11 +67,9 @@ impl BriefFixture {
     }
 
     fn brief_for(&self, session_id: &str, source: SessionSource, size: usize) -> Option<Brief> {
-        let project = self.project.path().file_name().unwrap().to_string_lossy();
-        let project = if project.is_empty() { "p" } else { "app" };
-        let checkout = self.project.path();
-        let request = BriefRequest { project, checkout, session_id, source, problems: &[], personal: &[], size };
-        brief(self.store.rows(), self.store.layout(), &request).unwrap()
+        let checkout = self.store.layout().project();
+        let request = BriefRequest { checkout, session_id, source, problems: &[], has_personal: false, size };
+        brief(&self.store, &request).unwrap()
     }
 
     /// Returns the brief of a new session.
@@ -285,15 +285,14 @@ fn problems_are_shown_first() {
     let fixture = BriefFixture::new(&[]);
     let problems = ["memory.toml: line 2: <what>".to_owned()];
     let request = BriefRequest {
-        project: "p",
-        checkout: fixture.project.path(),
+        checkout: fixture.store.layout().project(),
         session_id: "s",
         source: SessionSource::Startup,
         problems: &problems,
-        personal: &[],
+        has_personal: false,
         size: 2_000,
     };
-    let text = brief(fixture.store.rows(), fixture.store.layout(), &request).unwrap().unwrap().text;
+    let text = brief(&fixture.store, &request).unwrap().unwrap().text;
     assert!(text.contains("finds more.\nProblem of this memory: memory.toml: line 2: <what>\n"), "{text}");
 }
 
