@@ -8,8 +8,8 @@ use std::time::Duration;
 use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
 use schema::host::code::anchored::checkout_root;
 use schema::host::file_recall::memories_naming;
-use schema::host::given::{self, Given};
 use schema::host::hook::{ContextEvent, HookPayload, add_context, continue_turn, warn_at_start};
+use schema::host::session_context::{self, Given};
 use schema::host::session_record::{SessionPlace, closing_summary, missing_summaries};
 use schema::host::transcript::{last_context_tokens, last_model};
 use schema::intake::queue;
@@ -17,7 +17,7 @@ use schema::model::moment::Moment;
 use schema::settings::{self, LoadedSettings};
 use schema::store::{StoreError, hook_log};
 
-use crate::event_delivery::EventDelivery;
+use crate::hook_session::HookSession;
 
 /// Seconds without an event after which a session has ended. People may come back after lunch.
 const SESSION_IDLE_SECONDS: i64 = 6 * 60 * 60;
@@ -35,7 +35,7 @@ const REMINDER: &str = "This session has become long and may be compacted soon. 
      steps that are not in the project's memory yet, save them now with memory_save, one at a time. Otherwise just stop. This reminder \
      comes once.";
 
-impl EventDelivery<'_> {
+impl HookSession<'_> {
     /// Returns the context for a session that begins, in the form that the host expects.
     pub(crate) fn start_context(
         &mut self,
@@ -82,20 +82,21 @@ impl EventDelivery<'_> {
         };
         Ok(brief(store, &request)?.and_then(|Brief { text, ids }| {
             if source == SessionSource::Compact {
-                self.note_given(given::note_compaction(self.layout, &session_id));
+                self.log_unless_busy(session_context::record_compaction(self.layout, &session_id));
             }
-            self.note_given(given::note(self.layout, &session_id, Given::Brief, ids.iter().map(String::as_str)));
+            let ids = ids.iter().map(String::as_str);
+            self.log_unless_busy(session_context::record_given(self.layout, &session_id, Given::Brief, ids));
             add_context(self.host, ContextEvent::SessionStart, &text)
         }))
     }
 
-    /// Notes where a session begins, and summarises sessions that never reported their end.
+    /// Records where a session begins, and summarises sessions that never reported their end.
     pub(crate) fn begin_session(&mut self, payload: &HookPayload, captures: bool) {
         if !captures || !self.layout.memory_db().exists() || self.layout.verify_dirs().is_err() {
             return;
         }
         let place = SessionPlace { model: payload.model.clone(), ..self.checked_out(payload) }.cleaned(self.sanitizer);
-        self.note_given(given::note_start(self.layout, &self.session_id, &place));
+        self.log_unless_busy(session_context::record_start(self.layout, &self.session_id, &place));
         let before = Moment::from_unix(self.now.unix() - SESSION_IDLE_SECONDS, Some(self.now.offset_seconds()));
         let session_id = self.session_id.clone();
         let missing = self
@@ -104,7 +105,7 @@ impl EventDelivery<'_> {
             .zip(before)
             .and_then(|(store, before)| missing_summaries(store.rows(), &session_id, before).ok());
         let kept = self.capture(missing.unwrap_or_default());
-        self.note_given(kept);
+        self.log_unless_busy(kept);
     }
 
     /// Records the summary of a session that ends.
@@ -115,7 +116,7 @@ impl EventDelivery<'_> {
         let model = payload.transcript_path.as_deref().and_then(|path| last_model(Path::new(path)).ok().flatten());
         let end = SessionPlace { model, end_reason: payload.reason.clone(), ..self.checked_out(payload) }
             .cleaned(self.sanitizer);
-        let place = end.begun_at(given::start(self.layout, &self.session_id));
+        let place = end.begun_at(session_context::recorded_start(self.layout, &self.session_id));
         let (session_id, now) = (self.session_id.clone(), self.now);
         // Codex ends the server at the same time, which then holds the database for a moment.
         if self.open_store().is_err_and(|error| error.is_busy()) {
@@ -135,7 +136,7 @@ impl EventDelivery<'_> {
             return None;
         }
         let found = queue::recall(self.layout, self.sanitizer, prompt, &self.session_id)?;
-        let new = given::take_unshown(self.layout, &self.session_id, found).ok()?;
+        let new = session_context::take_unshown(self.layout, &self.session_id, found).ok()?;
         recall_context(&new).and_then(|text| add_context(self.host, ContextEvent::UserPromptSubmit, &text))
     }
 
@@ -145,21 +146,14 @@ impl EventDelivery<'_> {
             return Ok(None);
         }
         let found = memories_naming(self.open_store()?.rows(), path)?;
-        let new = given::take_unshown(self.layout, &self.session_id, found)?;
+        let new = session_context::take_unshown(self.layout, &self.session_id, found)?;
         Ok(recall_context(&new).and_then(|text| add_context(self.host, ContextEvent::PreToolUse, &text)))
     }
 
     /// Returns the reminder to save memories if the session has become long, once a session.
     pub(crate) fn reminder(&self, transcript: &str) -> Option<String> {
         let tokens = last_context_tokens(Path::new(transcript)).ok().flatten()?;
-        let is_due = tokens >= LONG_CONTEXT && given::take_reminder(self.layout, &self.session_id).ok()?;
+        let is_due = tokens >= LONG_CONTEXT && session_context::take_reminder(self.layout, &self.session_id).ok()?;
         is_due.then(|| continue_turn(REMINDER))
-    }
-
-    /// Reports a fault that does not change what the session is given.
-    fn note_given(&self, noted: Result<(), StoreError>) {
-        if let Err(fault) = noted {
-            self.note_delay(&fault);
-        }
     }
 }

@@ -20,8 +20,8 @@ use schema::settings::{self, LoadedSettings};
 use schema::store::{StoreError, hook_log};
 
 use crate::command::{HookCommand, MAX_RUN_TIME};
-use crate::deliver::deliver;
-use crate::event_delivery::spool_unsaved;
+use crate::dispatch::dispatch;
+use crate::hook_session::spool_unsaved;
 
 /// The largest event that is read as a whole, in bytes. The answer of a tool can be larger and is not needed.
 const INPUT_LIMIT: usize = 64 * 1024 * 1024;
@@ -174,7 +174,7 @@ fn handle_event(command: Option<HookCommand>, arguments: Arguments) -> Result<Ha
     // All payloads of a process are of the same event.
     let of_event = || HookCommand::for_event(payloads.first()?.hook_event_name.as_deref()?);
     let command = command.or_else(of_event);
-    let answer = deliver_all(command, host, &payloads, layout, &loaded);
+    let answer = dispatch_all(command, host, &payloads, layout, &loaded);
     if is_cut {
         hook_log::append_note(layout, "an event of 64 MB or more: only its beginning is recorded");
     }
@@ -191,8 +191,8 @@ fn find_store(project: Option<PathBuf>, directory: Option<&Path>) -> Result<&'st
     Ok(STORE.get_or_init(|| Layout::new(&root)))
 }
 
-/// Delivers all payloads of an event. Only the use of a tool has several. Returns the last answer.
-fn deliver_all(
+/// Dispatches all payloads of an event. Only the use of a tool has several. Returns the last answer.
+fn dispatch_all(
     command: Option<HookCommand>,
     host: HookHost,
     payloads: &[HookPayload],
@@ -202,7 +202,7 @@ fn deliver_all(
     let mut answer = None;
     for payload in payloads {
         let Some(command) = command else { break };
-        answer = deliver(command, host, payload, layout, loaded)?.or(answer);
+        answer = dispatch(command, host, payload, layout, loaded)?.or(answer);
     }
     Ok(answer)
 }

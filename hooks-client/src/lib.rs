@@ -1,13 +1,13 @@
 //! The hooks client: records one event of a host from standard input, and exits with status 0.
 //!
-//! Start reading at `entry`, and at `deliver` for what is done with an event. It never fails, blocks or delays the host: events that cannot be written in time go to the spool.
+//! Start reading at `entry`, and at `dispatch` for what is done with an event. It never fails, blocks or delays the host: events that cannot be written in time go to the spool.
 
 mod backfill;
 mod command;
 mod context;
-mod deliver;
+mod dispatch;
 mod entry;
-mod event_delivery;
+mod hook_session;
 mod turn;
 
 pub use entry::main;

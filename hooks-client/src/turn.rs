@@ -20,7 +20,7 @@ use schema::prose::small_talk::is_empty_answer;
 use schema::settings::Edits;
 use schema::store::StoreError;
 
-use crate::event_delivery::EventDelivery;
+use crate::hook_session::HookSession;
 
 /// The most conclusions that are saved before a compaction. Of more, the last ones are saved.
 const CONCLUSIONS_AT_COMPACTION: usize = 20;
@@ -43,7 +43,7 @@ pub(crate) enum Keep {
     Conclusions,
 }
 
-impl EventDelivery<'_> {
+impl HookSession<'_> {
     /// Notes what a tool changed, or that it succeeded after it had failed.
     pub(crate) fn track_use(&self, mut used: ToolUse) -> Result<(), StoreError> {
         if self.settings.edits == Edits::Off && is_edit_tool(&used.attempt.tool) {
@@ -60,7 +60,7 @@ impl EventDelivery<'_> {
         noted.or_else(|fault| {
             let mut uses = ToolUses::new(self.now);
             uses.take_in(track_buffer::line_of(&used, is_success, self.sanitizer), self.now);
-            self.spool(&Vec::from_iter(self.used(uses)), &fault)
+            self.spool(&Vec::from_iter(self.used(uses)), fault)
         })
     }
 

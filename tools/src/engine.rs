@@ -45,7 +45,7 @@ use schema::host::brief::SessionSource;
 use schema::host::code::anchored::checkout_root;
 use schema::host::code::changes::ChangeDetector;
 use schema::host::code::renamed::{ListingPlace, RenamedFiles};
-use schema::host::given::{self, Given};
+use schema::host::session_context::{Given, record_given};
 use schema::intake::capture::{CaptureOutcome, PreparedMemory, commit, commit_all, note};
 use schema::intake::drain::drain;
 use schema::intake::queue::RecalledMemory;
@@ -292,11 +292,11 @@ impl Engine {
         self.store.is_current() && self.index.is_current()
     }
 
-    /// Notes which memories the host's session was given. A search succeeds whether or not that can be written.
-    fn note_given(&self, output: &SearchOutput) {
+    /// Records which memories the host's session was given. A search succeeds whether or not that can be written.
+    fn record_hits(&self, output: &SearchOutput) {
         let hits = output.results.iter().filter(|hit| hit.source == HitSource::Memory).map(|hit| hit.id.as_str());
         if !self.session_id.is_empty() && self.is_writable() {
-            let _ = given::note(self.store.layout(), &self.session_id, Given::Search, hits);
+            let _ = record_given(self.store.layout(), &self.session_id, Given::Search, hits);
         }
     }
 
@@ -348,7 +348,7 @@ impl Engine {
         })?;
         self.add_encoding_notice(&mut output);
         self.add_notice(&mut output.notice);
-        self.note_given(&output);
+        self.record_hits(&output);
         self.mark_changed_code(&mut output)?;
         if audience == Audience::Model {
             self.make_compact(&mut output)?;

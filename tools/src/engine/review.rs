@@ -9,7 +9,7 @@ pub use review_candidate::{ReviewCandidate, ReviewKind};
 
 use std::cell::Cell;
 
-use schema::host::given;
+use schema::host::session_context::given_times;
 use schema::model::moment::Moment;
 use schema::model::sharing::team_author;
 use schema::prose::comparison::{TextRelation, ValueKind};
@@ -81,7 +81,7 @@ impl Engine {
             candidates.extend(engine.candidates_of_pass(ReviewPass::Pairs, &pair_candidate, &is_open)?);
             candidates.extend(engine.candidates_of_pass(ReviewPass::Reports, &reported_task, &is_open)?);
             let mut current = current_state::stale(store, &mut engine.change_detector)?;
-            current.extend(current_state::unused(store, &given::times(store.layout()), &now)?);
+            current.extend(current_state::unused(store, &given_times(store.layout()), &now)?);
             candidates.extend(current.into_iter().filter(&is_open));
             candidates.sort_by_key(|candidate| {
                 let newest = candidate.newer.as_ref().unwrap_or(&candidate.older);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use schema::host::brief::SessionSource;
-use schema::host::given;
+use schema::host::session_context::given_memories;
 use schema::privacy::output_text::clean_line;
 use schema::settings::{self, BRIEF_SIZES, BriefMode};
 use serde::Deserialize;
@@ -76,7 +76,7 @@ pub(in crate::page) fn read(engine: &mut Engine, form: &BriefsForm) -> Result<Br
     let mut known: HashMap<String, Option<MemoryItem>> = HashMap::new();
     let mut given_to = Vec::new();
     for session in sessions {
-        let memories = given::memories(engine.store().layout(), &session.id);
+        let memories = given_memories(engine.store().layout(), &session.id);
         if memories.is_empty() {
             continue;
         }

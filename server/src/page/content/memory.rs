@@ -1,6 +1,6 @@
 //! One memory with everything that is known about it.
 
-use schema::host::given;
+use schema::host::session_context::given_memories;
 use schema::intake::capture::may_be_confirmed;
 use schema::log::log_file;
 use schema::model::memory::MemoryType;
@@ -188,7 +188,7 @@ fn chain(engine: &mut Engine, row: &MemoryRow) -> Result<Vec<MemoryItem>, ToolEr
 fn given_to(engine: &mut Engine, id: &str) -> Result<Vec<GivenTo>, ToolError> {
     let mut found = Vec::new();
     for session_id in engine.last_session_ids(SESSIONS)? {
-        let mut given = given::memories(engine.store().layout(), &session_id);
+        let mut given = given_memories(engine.store().layout(), &session_id);
         given.retain(|given| given.id == id);
         if given.is_empty() {
             continue;

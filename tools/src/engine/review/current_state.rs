@@ -2,7 +2,7 @@
 //! stored.
 
 use schema::host::code::changes::ChangeDetector;
-use schema::host::given::GivenTimes;
+use schema::host::session_context::GivenTimes;
 use schema::intake::capture::may_be_confirmed;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;

@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -66,10 +67,8 @@ pub struct GivenMemory {
 }
 
 /// Returns what a session was given, in order, or nothing if its record cannot be read.
-pub fn memories(layout: &Layout, session_id: &str) -> Vec<GivenMemory> {
-    let mut text = String::new();
-    let file = store_file::open(&layout.session_file(session_id, GIVEN));
-    let _ = file.and_then(|file| file.take(LONGEST).read_to_string(&mut text));
+pub fn given_memories(layout: &Layout, session_id: &str) -> Vec<GivenMemory> {
+    let text = read(&layout.session_file(session_id, GIVEN)).unwrap_or_default();
     let parsed = |line: &str| {
         let mut words = line.splitn(3, ' ');
         let how = Given::of_name(words.next()?)?;
@@ -79,7 +78,7 @@ pub fn memories(layout: &Layout, session_id: &str) -> Vec<GivenMemory> {
 }
 
 /// Records that a session was given these memories.
-pub fn note<'i>(
+pub fn record_given<'i>(
     layout: &Layout,
     session_id: &str,
     how: Given,
@@ -91,36 +90,29 @@ pub fn note<'i>(
 }
 
 /// Records that the context of a session was compacted, so that it may get the same memories again.
-pub fn note_compaction(layout: &Layout, session_id: &str) -> Result<(), StoreError> {
+pub fn record_compaction(layout: &Layout, session_id: &str) -> Result<(), StoreError> {
     append(layout, session_id, &format!("{COMPACTED} {}\n", Moment::now().rfc3339()))
 }
 
 /// Returns whether a session was not reminded yet to save memories, and records that it is now.
 pub fn take_reminder(layout: &Layout, session_id: &str) -> Result<bool, StoreError> {
-    let mut file = open(layout, session_id)?;
-    let fault = |source| fault(layout, session_id, source);
-    let mut text = String::new();
-    (&mut file).take(LONGEST).read_to_string(&mut text).map_err(fault)?;
+    let (mut file, text) = open_and_read(layout, session_id)?;
     if text.len() as u64 >= LONGEST || text.lines().any(|line| line.starts_with(REMINDED)) {
         return Ok(false);
     }
-    file.write_all(format!("{REMINDED} {}\n", Moment::now().rfc3339()).as_bytes()).map_err(fault)?;
-    Ok(true)
+    let written = file.write_all(format!("{REMINDED} {}\n", Moment::now().rfc3339()).as_bytes());
+    written.map(|()| true).map_err(|source| fault(layout, session_id, source))
 }
 
 /// Records the branch, the commit and the model at the start of a session.
-pub fn note_start(layout: &Layout, session_id: &str, start: &SessionPlace) -> Result<(), StoreError> {
+pub fn record_start(layout: &Layout, session_id: &str, start: &SessionPlace) -> Result<(), StoreError> {
     let json = Value::Object(start.fields());
     append(layout, session_id, &format!("{BEGAN} {} {json}\n", Moment::now().rfc3339()))
 }
 
 /// Returns the record of a session's first start, or an empty one if it cannot be read.
-pub fn start(layout: &Layout, session_id: &str) -> SessionPlace {
-    let text = store_file::open(&layout.session_file(session_id, GIVEN)).and_then(|file| {
-        let mut text = String::new();
-        file.take(LONGEST).read_to_string(&mut text).map(|_| text)
-    });
-    let text = text.unwrap_or_default();
+pub fn recorded_start(layout: &Layout, session_id: &str) -> SessionPlace {
+    let text = read(&layout.session_file(session_id, GIVEN)).unwrap_or_default();
     let json = text.lines().find_map(|line| line.strip_prefix(BEGAN)?.splitn(3, ' ').nth(2));
     let fields = json.and_then(|json| serde_json::from_str(json).ok());
     fields.as_ref().map(SessionPlace::of).unwrap_or_default()
@@ -135,16 +127,12 @@ pub fn take_unshown(
     if memories.is_empty() {
         return Ok(memories);
     }
-    let mut file = open(layout, session_id)?;
-    let fault = |source| fault(layout, session_id, source);
-    let mut text = String::new();
-    (&mut file).take(LONGEST).read_to_string(&mut text).map_err(fault)?;
+    let (mut file, text) = open_and_read(layout, session_id)?;
     let known = known(&text);
     let new: Vec<_> = memories.into_iter().filter(|memory| !known.contains(memory.id.as_str())).collect();
     let at = Moment::now().rfc3339();
     let lines: String = new.iter().map(|memory| format!("{} {at} {}\n", Given::Recall.name(), memory.id)).collect();
-    file.write_all(lines.as_bytes()).map_err(fault)?;
-    Ok(new)
+    file.write_all(lines.as_bytes()).map(|()| new).map_err(|source| fault(layout, session_id, source))
 }
 
 /// When memories were given, in seconds since 1970.
@@ -157,15 +145,11 @@ pub struct GivenTimes {
 }
 
 /// Returns when memories were given in all sessions whose records exist. A file that cannot be read is skipped.
-pub fn times(layout: &Layout) -> GivenTimes {
+pub fn given_times(layout: &Layout) -> GivenTimes {
     let mut times = GivenTimes::default();
     let files = fs::read_dir(layout.track_dir()).into_iter().flatten().filter_map(|item| Some(item.ok()?.path()));
     for path in files.filter(|path| path.extension().is_some_and(|ending| ending == GIVEN)) {
-        let mut text = String::new();
-        let Ok(_) = store_file::open(&path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) else {
-            continue;
-        };
-        for line in text.lines() {
+        for line in read(&path).unwrap_or_default().lines() {
             let mut words = line.splitn(3, ' ');
             let (how, at, id) = (words.next(), words.next().and_then(Moment::parse_rfc3339), words.next());
             let Some(at) = at.map(|at| at.unix()) else { continue };
@@ -196,6 +180,16 @@ fn append(layout: &Layout, session_id: &str, lines: &str) -> Result<(), StoreErr
         file.write_all(lines.as_bytes()).map_err(fault)?;
     }
     Ok(())
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    io::read_to_string(store_file::open(path)?.take(LONGEST))
+}
+
+fn open_and_read(layout: &Layout, session_id: &str) -> Result<(File, String), StoreError> {
+    let mut file = open(layout, session_id)?;
+    let text = io::read_to_string((&mut file).take(LONGEST));
+    text.map(|text| (file, text)).map_err(|source| fault(layout, session_id, source))
 }
 
 fn open(layout: &Layout, session_id: &str) -> Result<File, StoreError> {
@@ -239,10 +233,10 @@ mod tests {
     fn memories_of_brief_and_searches_are_not_repeated() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
-        note(&layout, "s", Given::Brief, ["a"]).unwrap();
-        note(&layout, "s", Given::Search, ["b"]).unwrap();
+        record_given(&layout, "s", Given::Brief, ["a"]).unwrap();
+        record_given(&layout, "s", Given::Search, ["b"]).unwrap();
         assert_eq!(recalled(&layout, "s", &["a", "b", "c"]), ["c"]);
-        note_compaction(&layout, "s").unwrap();
+        record_compaction(&layout, "s").unwrap();
         assert_eq!(recalled(&layout, "s", &["a", "c"]), ["a", "c"], "a compaction removed them from the context");
     }
 
@@ -250,12 +244,12 @@ mod tests {
     fn start_of_a_session_is_read_back() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
-        assert_eq!(start(&layout, "s"), SessionPlace::default());
+        assert_eq!(recorded_start(&layout, "s"), SessionPlace::default());
         let place = SessionPlace { branch: Some("fix a".into()), model: Some("m".into()), ..SessionPlace::default() };
-        note_start(&layout, "s", &place).unwrap();
-        note_start(&layout, "s", &SessionPlace::default()).unwrap();
-        note(&layout, "s", Given::Brief, ["a"]).unwrap();
-        assert_eq!(start(&layout, "s"), place);
+        record_start(&layout, "s", &place).unwrap();
+        record_start(&layout, "s", &SessionPlace::default()).unwrap();
+        record_given(&layout, "s", Given::Brief, ["a"]).unwrap();
+        assert_eq!(recorded_start(&layout, "s"), place);
         assert_eq!(recalled(&layout, "s", &["a", "b"]), ["b"]);
     }
 }

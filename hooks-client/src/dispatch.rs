@@ -1,4 +1,4 @@
-//! Delivers an event: chooses what a command records and answers.
+//! Dispatches an event: chooses what a command records and answers.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ use schema::store::{StoreError, hook_log};
 
 use crate::backfill;
 use crate::command::HookCommand;
-use crate::event_delivery::EventDelivery;
+use crate::hook_session::HookSession;
 use crate::turn::{Keep, last_answer_of};
 
 /// Records what `command` covers in a payload, and returns what to print for the host.
-pub(crate) fn deliver(
+pub(crate) fn dispatch(
     command: HookCommand,
     host: HookHost,
     payload: &HookPayload,
@@ -31,7 +31,7 @@ pub(crate) fn deliver(
         return Ok(None);
     };
     let session_id = if session_id.is_empty() { of_process(environment::text) } else { session_id };
-    let mut delivery = EventDelivery {
+    let mut session = HookSession {
         host,
         layout,
         directory: payload.cwd.as_deref().map_or(layout.project(), Path::new),
@@ -44,59 +44,59 @@ pub(crate) fn deliver(
     let transcript = payload.transcript_path.as_deref();
     match (command, event) {
         (HookCommand::Load, EventKind::SessionStart(source)) => {
-            let told = delivery.start_context(source, loaded);
-            delivery.begin_session(payload, loaded.settings.capture);
-            return told;
+            let context = session.start_context(source, loaded);
+            session.begin_session(payload, loaded.settings.capture);
+            return context;
         }
         (HookCommand::PromptSave, EventKind::Prompt(text)) if loaded.settings.recall => {
             let saved =
-                if loaded.settings.capture { delivery.begin_turn(&text, Keep::Prompt, transcript) } else { Ok(()) };
+                if loaded.settings.capture { session.begin_turn(&text, Keep::Prompt, transcript) } else { Ok(()) };
             // The answer does not depend on it.
             log_failure(layout, saved);
-            return Ok(delivery.prompt_context(&text));
+            return Ok(session.prompt_context(&text));
         }
         (HookCommand::FileRecall, EventKind::FileOpen(path)) => {
-            return if loaded.settings.file_recall { delivery.file_context(&path) } else { Ok(None) };
+            return if loaded.settings.file_recall { session.file_context(&path) } else { Ok(None) };
         }
         (HookCommand::Complete, EventKind::TurnEnd(answer)) if loaded.settings.reminder => {
-            let saved = if loaded.settings.capture { delivery.end_turn(answer, transcript) } else { Ok(()) };
+            let saved = if loaded.settings.capture { session.end_turn(answer, transcript) } else { Ok(()) };
             log_failure(layout, saved);
             let is_continued = payload.stop_hook_active == Some(true);
-            return Ok(transcript.filter(|_| !is_continued).and_then(|path| delivery.reminder(path)));
+            return Ok(transcript.filter(|_| !is_continued).and_then(|path| session.reminder(path)));
         }
         _ if !loaded.settings.capture => Ok(()),
-        (HookCommand::PromptSave, EventKind::Prompt(text)) => delivery.begin_turn(&text, Keep::Prompt, transcript),
+        (HookCommand::PromptSave, EventKind::Prompt(text)) => session.begin_turn(&text, Keep::Prompt, transcript),
         (HookCommand::PromptSave, EventKind::Acknowledgement(text)) => {
-            delivery.begin_turn(&text, Keep::Conclusions, transcript)
+            session.begin_turn(&text, Keep::Conclusions, transcript)
         }
-        (HookCommand::Track, EventKind::ToolUse(used)) => delivery.track_use(used),
+        (HookCommand::Track, EventKind::ToolUse(used)) => session.track_use(used),
         // Failed edits name their files.
         (HookCommand::Track, EventKind::Failure(_))
             if loaded.settings.edits == Edits::Off && payload.tool_name.as_deref().is_some_and(is_edit_tool) =>
         {
             Ok(())
         }
-        (HookCommand::Track, EventKind::Failure(text)) => delivery.fail(text),
-        (HookCommand::Complete, EventKind::TurnEnd(answer)) => delivery.end_turn(answer, transcript),
+        (HookCommand::Track, EventKind::Failure(text)) => session.fail(text),
+        (HookCommand::Complete, EventKind::TurnEnd(answer)) => session.end_turn(answer, transcript),
         (HookCommand::Subagent, EventKind::Report { agent_type, text }) => {
             let text =
                 text.or_else(|| last_answer_of(payload.agent_transcript_path.as_deref(), TranscriptThread::Subagent));
-            text.map_or(Ok(()), |text| delivery.report(agent_type, &text))
+            text.map_or(Ok(()), |text| session.report(agent_type, &text))
         }
         (HookCommand::Flush, EventKind::BeforeCompaction) => {
-            let interrupted = delivery.interrupt(None);
-            let kept = delivery.save_prepared(&delivery.concluded_since_compaction(transcript));
+            let interrupted = session.interrupt(None);
+            let kept = session.save_prepared(&session.concluded_since_compaction(transcript));
             // The turn continues after the compaction.
-            interrupted.and_then(|turn| turn.prompt.map_or(Ok(()), |prompt| delivery.begin(&prompt))).and(kept)
+            interrupted.and_then(|turn| turn.prompt.map_or(Ok(()), |prompt| session.begin(&prompt))).and(kept)
         }
         (HookCommand::Compact, EventKind::AfterCompaction(summary)) => {
-            delivery.capture([delivery.new_draft(MemoryType::SessionSummary, summary, delivery.now)])
+            session.capture([session.new_draft(MemoryType::SessionSummary, summary, session.now)])
         }
         (HookCommand::Save, EventKind::SessionEnd) => {
             track_buffer::remove_old_files(layout);
-            let kept = delivery.interrupt(transcript).map(drop).and(delivery.close_session(payload));
+            let kept = session.interrupt(transcript).map(drop).and(session.close_session(payload));
             // Close the store first: the last process to close a database checkpoints it, and that should be the backfill.
-            drop(delivery);
+            drop(session);
             backfill::start_backfill(layout, &loaded.settings);
             kept
         }

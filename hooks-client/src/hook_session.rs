@@ -34,8 +34,8 @@ fn set_unsaved(memories: &[PreparedMemory]) {
     *UNSAVED.lock().unwrap_or_else(PoisonError::into_inner) = memories.to_vec();
 }
 
-/// An event of a session, and the store that its memories go to.
-pub(crate) struct EventDelivery<'l> {
+/// The session that an event belongs to, and the store that its memories go to.
+pub(crate) struct HookSession<'l> {
     /// The host that gets the answer.
     pub(crate) host: HookHost,
     pub(crate) layout: &'l Layout,
@@ -49,7 +49,7 @@ pub(crate) struct EventDelivery<'l> {
     pub(crate) store: Option<Store>,
 }
 
-impl EventDelivery<'_> {
+impl HookSession<'_> {
     pub(crate) fn new_draft(&self, kind: MemoryType, content: String, at: Moment) -> Draft {
         let importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
         Draft {
@@ -81,31 +81,32 @@ impl EventDelivery<'_> {
         let mut waiting = memories;
         while let [memory, rest @ ..] = waiting {
             if let Err(fault) = self.open_store().and_then(|store| commit(store, memory).map(drop)) {
-                return self.spool(waiting, &fault);
+                return self.spool(waiting, fault);
             }
             waiting = rest;
         }
-        if let Err(fault) = self.open_store().and_then(|store| drain(store, DRAIN_LIMIT)) {
-            self.note_delay(&fault);
-        }
+        let drained = self.open_store().and_then(|store| drain(store, DRAIN_LIMIT).map(drop));
+        self.log_unless_busy(drained);
         Ok(())
     }
 
     /// Leaves memories to a process with more time or more rights.
-    pub(crate) fn spool(&self, memories: &[PreparedMemory], fault: &StoreError) -> Result<(), StoreError> {
+    pub(crate) fn spool(&self, memories: &[PreparedMemory], fault: StoreError) -> Result<(), StoreError> {
         // The spool can exist without the other directories.
         let _ = self.create_dirs();
         for memory in memories {
             spool::write_memory(self.layout, memory)?;
         }
-        self.note_delay(fault);
+        self.log_unless_busy(Err(fault));
         Ok(())
     }
 
-    /// Reports a fault that lost nothing, unless other processes were just faster.
-    pub(crate) fn note_delay(&self, fault: &StoreError) {
-        if !fault.is_busy() {
-            hook_log::append_error(self.layout, fault);
+    /// Logs a fault that lost nothing, unless other processes were just faster.
+    pub(crate) fn log_unless_busy(&self, done: Result<(), StoreError>) {
+        if let Err(fault) = done
+            && !fault.is_busy()
+        {
+            hook_log::append_error(self.layout, &fault);
         }
     }
 
