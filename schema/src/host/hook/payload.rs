@@ -163,11 +163,6 @@ impl HookPayload {
         &self.tool_response.patch
     }
 
-    /// Parses the beginning of a payload that is too long. The text in which it ends loses its end.
-    pub fn parse_beginning(bytes: &[u8]) -> Result<Self, PayloadError> {
-        Self::parse(&complete(bytes))
-    }
-
     /// Parses a payload. A host may cut a text within a character, which is invalid JSON; the broken character becomes U+FFFD.
     pub fn parse(bytes: &[u8]) -> Result<Self, PayloadError> {
         parse_json(bytes)
@@ -277,7 +272,7 @@ mod tests {
     #[case::within_an_escape(r#"{"prompt": "a \"#, "a ")]
     #[case::within_a_coded_letter(r#"{"prompt": "a \u00e"#, "a ")]
     fn beginning_of_a_payload_is_parsed(#[case] beginning: &str, #[case] prompt: &str) {
-        let payload = HookPayload::parse_beginning(beginning.as_bytes()).unwrap();
+        let payload = HookPayload::parse(&complete(beginning.as_bytes())).unwrap();
         assert_eq!(payload.prompt.as_deref(), Some(prompt));
     }
 
