@@ -129,9 +129,11 @@ pub fn take_unshown(
     }
     let (mut file, text) = open_and_read(layout, session_id)?;
     let known = known(&text);
+    let is_full = text.len() as u64 >= LONGEST;
     let new: Vec<_> = memories.into_iter().filter(|memory| !known.contains(memory.id.as_str())).collect();
     let at = Moment::now().rfc3339();
-    let lines: String = new.iter().map(|memory| format!("{} {at} {}\n", Given::Recall.name(), memory.id)).collect();
+    let recorded = new.iter().filter(|_| !is_full);
+    let lines: String = recorded.map(|memory| format!("{} {at} {}\n", Given::Recall.name(), memory.id)).collect();
     file.write_all(lines.as_bytes()).map(|()| new).map_err(|source| fault(layout, session_id, source))
 }
 

@@ -156,6 +156,9 @@ fn a_reviewed_memory_can_be_shared() {
     let review = page.get("review").body;
     assert!(review.contains("code changed") && !review.contains("share with the team"), "{review}");
     assert!(minji.sandbox.read(".jikime/memory/team/minji.md").contains("opens 10 connections"));
+    let found = minji.run(&["search", "how many connections does the pool open"]);
+    assert_eq!(found["results"][0]["id"], saved["id"], "one's own memory precedes its copy: {found:#}");
+    assert!(found["results"][1].is_null(), "{found:#}");
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
     }
 }
 
-/// Removes duplicates of better passages.
+/// Removes duplicates of better passages. In the place of a shared copy, the user's own memory is kept.
 fn drop_duplicates(ranked: Vec<RankedCandidate>) -> Vec<RankedCandidate> {
     let mut kept: Vec<RankedCandidate> = Vec::with_capacity(ranked.len());
     for mut candidate in ranked {
@@ -167,13 +167,20 @@ fn drop_duplicates(ranked: Vec<RankedCandidate>) -> Vec<RankedCandidate> {
             let own = &mut candidate.candidate.tokens;
             own.sort_unstable();
             own.dedup();
-            if kept.iter().any(|other| is_same_text(&other.candidate.tokens, own)) {
+            if let Some(other) = kept.iter_mut().find(|other| is_same_text(&other.candidate.tokens, own)) {
+                if is_shared(other) && !is_shared(&candidate) {
+                    other.candidate = candidate.candidate;
+                }
                 continue;
             }
         }
         kept.push(candidate);
     }
     kept
+}
+
+fn is_shared(ranked: &RankedCandidate) -> bool {
+    ranked.row().is_some_and(|row| team_author(&row.path).is_some())
 }
 
 /// Whether two sorted lists of distinct words are nearly equal.
