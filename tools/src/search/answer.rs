@@ -69,7 +69,7 @@ pub(super) fn build_output(
         candidates.into_iter().partition(|ranked| f64::from(ranked.score) >= request.min_score);
     let mut notices = Vec::new();
     if relevant.is_empty() && is_suggested(request, &weak, lead) {
-        notices.push(format!("no hit reaches minScore {}; the first one clearly leads the others", request.min_score));
+        notices.push(format!("nothing scores {} or more; the first hit clearly leads the others", request.min_score));
         relevant.push(weak.remove(0));
     }
     let is_small = (1..SMALL_STORE).contains(&documents);
@@ -78,7 +78,7 @@ pub(super) fn build_output(
         let least = if is_small && relevant.is_empty() && asks { 0.0 } else { ANSWER_FROM };
         let more = weak_answers(&relevant, &mut weak, is_small, least);
         if relevant.is_empty() && !more.is_empty() {
-            notices.push(format!("no hit reaches minScore {}; these are the nearest", request.min_score));
+            notices.push(format!("nothing scores {} or more; these are the nearest", request.min_score));
         }
         relevant.extend(more);
     }
@@ -193,7 +193,7 @@ fn no_results_notice(request: &SearchRequest, weak: &[RankedCandidate]) -> Strin
             )
         })
         .collect();
-    format!("no hit reaches minScore {}{narrowed}; nearest: {}", request.min_score, topics.join(", "))
+    format!("nothing scores {} or more{narrowed}; nearest: {}", request.min_score, topics.join(", "))
 }
 
 /// Formats a hit; `None` if it is gone or changed.
