@@ -7,6 +7,7 @@ mod compact;
 mod confirm;
 mod curate;
 mod day_summaries;
+mod disk_usage;
 mod edit;
 mod embedding;
 mod embedding_job;
@@ -72,6 +73,7 @@ use crate::search::{self, Asker, Scoring, SearchOptions};
 mod tests;
 
 pub use confirm::ConfirmedMemory;
+pub use disk_usage::DiskUsage;
 pub use edit::EditedMemory;
 pub use embedding::EmbeddingStep;
 pub use embedding_job::{EmbeddedTexts, EmbeddingJob, FailedJob};
@@ -86,7 +88,7 @@ pub use shared::SharedEngine;
 pub use tasks::{Task, TaskState};
 pub use team::{ShareOptions, TeamFinding, TeamOutcome, personal_data};
 pub use team_exchange::TeamLine;
-pub use usage::{DiskUsage, FilteredUsage, StoreUsage};
+pub use usage::{FilteredUsage, StoreUsage};
 
 /// Events imported from the spool in one batch.
 const MAX_DRAINED: usize = 10_000;

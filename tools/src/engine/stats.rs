@@ -11,8 +11,8 @@ use schema::store::Store;
 use schema::store::hook_log;
 use schema::tool::{EmbeddingStats, QueueOwner, StatsOutput, TypeCount};
 
+use super::disk_usage::disk_usage;
 use super::file_access::{display_path, has_other_encoding};
-use super::usage::disk_usage;
 use crate::error::ToolError;
 use crate::index::Index;
 

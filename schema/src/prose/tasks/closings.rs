@@ -1,6 +1,6 @@
 //! Tasks that are closed in other words than their own: "take that off the list", or in another language.
 
-use super::reports::is_no_report;
+use super::reports::{is_kana, is_no_report};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{is_hangul, shared_terms, terms};
@@ -236,17 +236,6 @@ pub(super) fn allowed(sentence: &str, tasks: &[&str]) -> Option<usize> {
     let phrase = ALLOWS.iter().find(|phrase| folded.contains(**phrase))?;
     let said = terms(&folded.replace(phrase, " "));
     only_one(tasks, |task| ASKS.occurs_in(&task.to_lowercase()) && shared_terms(&terms(task), &said) > 0)
-}
-
-fn is_kana(c: char) -> bool {
-    matches!(c, '\u{3041}'..='\u{30ff}')
-}
-
-/// Whether a Japanese sentence reports that something is finished.
-pub(super) fn reports_in_japanese(sentence: &str) -> bool {
-    static ENDS: WordList = WordList::words("しました できました なりました 終わった 完了");
-    static OPEN: WordList = WordList::words("ません まだ 残り 予定");
-    sentence.chars().any(is_kana) && ENDS.occurs_in(sentence) && !OPEN.occurs_in(sentence)
 }
 
 /// Whether a Japanese report contains the whole text of a task.

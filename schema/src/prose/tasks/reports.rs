@@ -1,6 +1,5 @@
 //! Recognises sentences that report that something happened.
 
-use super::closings::reports_in_japanese;
 use crate::model::word_list::WordList;
 use crate::prose::terms::is_hangul;
 
@@ -37,6 +36,17 @@ pub(super) fn reports_an_end(sentence: &str) -> bool {
             .any(|(be, word)| matches!(be, "is" | "are" | "was" | "were") && is_past(word))
         || STATES.occurs_in(&lower)
         || words.clone().any(|word| ENDS.contains(word))
+}
+
+pub(super) fn is_kana(c: char) -> bool {
+    matches!(c, '\u{3041}'..='\u{30ff}')
+}
+
+/// Whether a Japanese sentence reports that something is finished.
+fn reports_in_japanese(sentence: &str) -> bool {
+    static ENDS: WordList = WordList::words("しました できました なりました 終わった 完了");
+    static OPEN: WordList = WordList::words("ません まだ 残り 予定");
+    sentence.chars().any(is_kana) && ENDS.occurs_in(sentence) && !OPEN.occurs_in(sentence)
 }
 
 /// Whether a sentence is a plan, a question, a condition, a doubt, a quotation or about remaining work.
