@@ -120,7 +120,10 @@ fn doctor_suggests_fixes_for_settings_and_modes() {
     );
     sandbox.write(".jikime/memory.toml", "breif = \"off\"\n");
     let told = found(&sandbox);
-    assert!(told.contains("unknown setting breif; the settings are ") && told.contains("→ fix the setting"), "{told}");
+    assert!(
+        told.contains("unknown setting breif; the settings are ") && told.contains("→ fix or delete the setting"),
+        "{told}"
+    );
     fs::remove_file(sandbox.project().join(".jikime/memory.toml")).unwrap();
 
     let set_mode =
