@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 use tools::engine::{Engine, SharedEngine};
 use tools::error::ToolError;
 
@@ -71,7 +72,7 @@ impl Dispatcher {
         project: PathBuf,
         session_id: Option<String>,
         changes: ChangeFeed,
-        ending: watch::Receiver<bool>,
+        ending: CancellationToken,
         prepare: fn(),
     ) -> io::Result<(Self, ServiceThreads, QueueState)> {
         let (work, inbox) = mpsc::channel(QUEUE);
@@ -211,9 +212,8 @@ mod tests {
     /// Whether a read of the index starts at once in this state.
     fn is_readable(readiness: Readiness) -> bool {
         let (worker, _inbox) = mpsc::channel(1);
-        let (_ending, ending) = watch::channel(false);
         let (_telling, readiness) = watch::channel(readiness);
-        let readers = ReaderPool::new(worker.downgrade(), readiness.clone(), ending);
+        let readers = ReaderPool::new(worker.downgrade(), readiness.clone(), CancellationToken::new());
         let thread = std::thread::current();
         let dispatcher = Dispatcher { worker, thread, readers, readiness, is_answering: Arc::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");

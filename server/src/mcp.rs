@@ -27,6 +27,7 @@ use schema::privacy::output_text::clean_text;
 use schema::tool::{MEMORY_FIRST, Tool};
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tools::engine::IndexProgress;
 use tools::error::ToolError;
 
@@ -57,12 +58,12 @@ pub(crate) struct McpServer {
     dispatcher: Dispatcher,
     changes: ChangeFeed,
     /// Becomes true when the connection or the server ends, which stops listeners.
-    ending: watch::Receiver<bool>,
+    ending: CancellationToken,
     subscriptions: Subscriptions,
 }
 
 impl McpServer {
-    pub(crate) fn new(dispatcher: Dispatcher, changes: ChangeFeed, ending: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(dispatcher: Dispatcher, changes: ChangeFeed, ending: CancellationToken) -> Self {
         Self { dispatcher, changes, ending, subscriptions: Subscriptions::default() }
     }
 
@@ -83,7 +84,7 @@ impl McpServer {
                     tokio::select! {
                         () = report_progress(steps, token, &context.peer) => {}
                         // After the end nobody may read the progress.
-                        () = self.wait_for_end() => {}
+                        () = self.ending.cancelled() => {}
                     }
                 }
             };
@@ -101,13 +102,8 @@ impl McpServer {
         let mut work = pin!(work);
         tokio::select! {
             done = &mut work => done,
-            () = context.ct.cancelled() => if *self.ending.borrow() { work.await } else { Err(ToolError::Interrupted) },
+            () = context.ct.cancelled() => if self.ending.is_cancelled() { work.await } else { Err(ToolError::Interrupted) },
         }
-    }
-
-    async fn wait_for_end(&self) {
-        // If the sender is gone, the server has ended too.
-        let _ = self.ending.clone().wait_for(|ending| *ending).await.is_err();
     }
 }
 
@@ -246,7 +242,7 @@ impl ServerHandler for McpServer {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        notices::notify_listener(context, &self.changes, self.ending.clone()).await;
+        notices::notify_listener(context, &self.changes, &self.ending).await;
         Ok(())
     }
 

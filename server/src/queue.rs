@@ -14,9 +14,10 @@ use schema::files::layout::Layout;
 use schema::files::lock::FileLock;
 use schema::intake::queue::{LINE_LIMIT, QueueReply, QueueRequest, SocketDirs};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use tools::engine::Engine;
 
 use crate::change_feed::ChangeFeed;
@@ -44,7 +45,7 @@ pub(crate) async fn serve_queue(
     dispatcher: Dispatcher,
     changes: ChangeFeed,
     state: QueueState,
-    mut stop: watch::Receiver<bool>,
+    stop: CancellationToken,
 ) {
     let mut open = JoinSet::new();
     let mut post = QueueServer { layout, dispatcher, changes, state, stop_signal: stop.clone(), open: &mut open };
@@ -52,15 +53,10 @@ pub(crate) async fn serve_queue(
         // Accepts a waiting connection before it checks for the end.
         biased;
         () = post.run() => {}
-        () = wait_for_stop(&mut stop) => {}
+        () = stop.cancelled() => {}
     }
     drop(post);
     while open.join_next().await.is_some() {}
-}
-
-async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
-    // If the sender is gone, the server has ended too.
-    let _ = stop.wait_for(|stop| *stop).await.is_err();
 }
 
 struct QueueServer<'o> {
@@ -68,7 +64,7 @@ struct QueueServer<'o> {
     dispatcher: Dispatcher,
     changes: ChangeFeed,
     state: QueueState,
-    stop_signal: watch::Receiver<bool>,
+    stop_signal: CancellationToken,
     /// Connections outlive the socket.
     open: &'o mut JoinSet<()>,
 }
@@ -173,7 +169,7 @@ impl Drop for FlagGuard {
 async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     dispatcher: &Dispatcher,
-    mut stop: watch::Receiver<bool>,
+    stop: CancellationToken,
 ) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
     loop {
@@ -184,7 +180,7 @@ async fn serve_connection(
             tokio::select! {
                 biased;
                 read = timeout(IDLE_TIMEOUT, &mut read) => read??,
-                () = wait_for_stop(&mut stop) => timeout(DRAIN_TIME, read).await??,
+                () = stop.cancelled() => timeout(DRAIN_TIME, read).await??,
             }
         };
         if length == 0 {

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 use tools::engine::{Engine, SharedEngine};
 use tools::error::ToolError;
 
@@ -39,7 +40,7 @@ struct PoolState {
     /// Runs reads that readers cannot run.
     worker: mpsc::WeakSender<Work>,
     readiness: watch::Receiver<Readiness>,
-    ending: watch::Receiver<bool>,
+    ending: CancellationToken,
     threads: Arc<AtomicUsize>,
     /// Waiting and running reads.
     load: Arc<AtomicUsize>,
@@ -59,7 +60,7 @@ impl ReaderPool {
     pub(crate) fn new(
         worker: mpsc::WeakSender<Work>,
         readiness: watch::Receiver<Readiness>,
-        ending: watch::Receiver<bool>,
+        ending: CancellationToken,
     ) -> Self {
         let (reads, inbox) = mpsc::channel(QUEUE);
         let inbox = Arc::new(Mutex::new(inbox));
@@ -164,7 +165,7 @@ impl ReaderThread {
 }
 
 impl EngineOwner for ReaderThread {
-    fn ending(&self) -> watch::Receiver<bool> {
+    fn ending(&self) -> CancellationToken {
         self.readers.ending.clone()
     }
 
@@ -186,8 +187,7 @@ mod tests {
     fn is_run_by_reader(shared: &Arc<SharedEngine>, reading: ReadAvailability) -> bool {
         let (worker, mut inbox) = mpsc::channel(1);
         let (_telling, readiness) = watch::channel(Readiness { reading, ..Readiness::default() });
-        let (_ending, ending) = watch::channel(false);
-        let readers = ReaderPool::new(worker.downgrade(), readiness, ending);
+        let readers = ReaderPool::new(worker.downgrade(), readiness, CancellationToken::new());
         let (read, result) = EngineRequest::new(|_, _| Ok(()));
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {

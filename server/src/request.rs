@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use schema::intake::capture::PreparedMemory;
 use schema::tool::{ReindexInput, ReindexOutput, SaveInput, SaveOutput};
 use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
 use tools::engine::{EmbeddedTexts, Engine, FailedJob, IndexProgress, SharedEngine};
 use tools::error::ToolError;
 
@@ -65,8 +66,8 @@ pub(crate) enum JobReturn {
 }
 
 pub(crate) trait EngineOwner {
-    /// Becomes true when the server ends.
-    fn ending(&self) -> watch::Receiver<bool>;
+    /// Is cancelled when the server ends.
+    fn ending(&self) -> CancellationToken;
 
     /// Synchronises the engine with the files for as long as `may_go_on` allows, and returns it.
     fn engine_in_sync(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<&mut Engine, ToolError>;
@@ -87,7 +88,7 @@ impl EngineRequest {
                 return;
             }
             let ending = owner.ending();
-            let may_go_on = || !*ending.borrow() && !reply.is_closed();
+            let may_go_on = || !ending.is_cancelled() && !reply.is_closed();
             let outcome = catch_panic(|| work(owner.engine_in_sync(&may_go_on)?, &may_go_on));
             if is_internal_error(&outcome) {
                 owner.close();

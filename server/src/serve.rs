@@ -11,7 +11,6 @@ use schema::files::environment;
 use schema::files::layout::Layout;
 use schema::files::registry::register;
 use schema::settings;
-use tokio::sync::watch;
 use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
@@ -58,15 +57,15 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
     tracing::info!("started version {} as process {}", env!("CARGO_PKG_VERSION"), std::process::id());
     let session_id = environment::text(SESSION).filter(|id| !id.is_empty());
     let changes = ChangeFeed::new();
-    let (end, ending) = watch::channel(false);
+    let end = CancellationToken::new();
     let (dispatcher, threads, state) =
-        Dispatcher::start(project.to_owned(), session_id, changes.clone(), ending, mcp::prepare_tool_list)
+        Dispatcher::start(project.to_owned(), session_id, changes.clone(), end.clone(), mcp::prepare_tool_list)
             .context("cannot start the engine")?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     let (deadline, talked) = runtime.block_on(async {
-        let (stop, stopped) = watch::channel(false);
-        let queue = tokio::spawn(queue::serve_queue(layout, dispatcher.clone(), changes.clone(), state, stopped));
+        let stop = CancellationToken::new();
+        let queue = tokio::spawn(queue::serve_queue(layout, dispatcher.clone(), changes.clone(), state, stop.clone()));
         if !matches!(transport, Transport::Page(_)) {
             tokio::spawn(team_client::exchange_regularly(project.to_owned()));
         }
@@ -80,15 +79,17 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
                 let is_page = matches!(transport, Transport::Page(_));
                 let deadline = Instant::now() + if is_page { FINISH_PAGE } else { FINISH_AFTER_SIGNAL };
                 // The page still deletes what can no longer be undone.
-                end.send_replace(!is_page);
+                if !is_page {
+                    end.cancel();
+                }
                 signalled.cancel();
                 // Finishes open requests, as far as there is time.
                 (deadline, timeout_at(deadline.into(), talk).await.unwrap_or(Ok(())))
             }
             talked = &mut talk => (Instant::now() + FINISH, talked),
         };
-        end.send_replace(true);
-        stop.send_replace(true);
+        end.cancel();
+        stop.cancel();
         // A hook that gets no answer in time writes by itself.
         let _ = timeout_at(deadline.into(), queue).await;
         (deadline, talked)
@@ -108,7 +109,7 @@ struct HostServer {
     project: PathBuf,
     dispatcher: Dispatcher,
     changes: ChangeFeed,
-    end: watch::Sender<bool>,
+    end: CancellationToken,
 }
 
 impl HostServer {
@@ -127,7 +128,7 @@ impl HostServer {
     /// Serves the host until it closes the connection or a signal comes. A closed connection ends the server.
     async fn serve_stdio(self, signalled: CancellationToken) {
         let (input, output) = stdio_pipes();
-        let memory = McpServer::new(self.dispatcher, self.changes, self.end.subscribe());
+        let memory = McpServer::new(self.dispatcher, self.changes, self.end.clone());
         match memory.serve_with_ct(StdioTransport::new(StdinReader::new(input, self.end), output), signalled).await {
             Ok(service) => {
                 let ended = service.waiting().await;
@@ -141,7 +142,7 @@ impl HostServer {
     async fn serve_http(self, access: &HttpAccess, signalled: CancellationToken) -> anyhow::Result<()> {
         let listener = http::bind_listener(access).await?;
         exit::print_status(&format!("serving {}", http::listener_url(&listener)?));
-        let memory = move || McpServer::new(self.dispatcher.clone(), self.changes.clone(), self.end.subscribe());
+        let memory = move || McpServer::new(self.dispatcher.clone(), self.changes.clone(), self.end.clone());
         Ok(http::serve(listener, access, memory, signalled).await?)
     }
 }

@@ -18,9 +18,10 @@ use rmcp::model::{
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use crate::message::{self, IncomingMessage};
 use line_reader::{InputLine, LineReader};
@@ -223,11 +224,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Debug)]
 pub(crate) struct StdinReader<R> {
     reader: R,
-    ended: watch::Sender<bool>,
+    ended: CancellationToken,
 }
 
 impl<R> StdinReader<R> {
-    pub(crate) fn new(reader: R, ended: watch::Sender<bool>) -> Self {
+    pub(crate) fn new(reader: R, ended: CancellationToken) -> Self {
         Self { reader, ended }
     }
 }
@@ -243,7 +244,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for StdinReader<R> {
         let outcome = Pin::new(&mut self.reader).poll_read(context, buffer);
         match &outcome {
             Poll::Ready(Ok(())) if !is_room || buffer.filled().len() > before => {}
-            Poll::Ready(_) => drop(self.ended.send_replace(true)),
+            Poll::Ready(_) => self.ended.cancel(),
             Poll::Pending => {}
         }
         outcome

@@ -117,7 +117,7 @@ impl WorkerState {
             return;
         }
         let ending = self.setup.ending.clone();
-        let may_go_on = || !*ending.borrow() && !reply.is_closed();
+        let may_go_on = || !ending.is_cancelled() && !reply.is_closed();
         let mut report = |step: IndexProgress| drop(steps.send_replace(Some(step)));
         let outcome = self.guarded(|worker| worker.engine()?.reindex(input, &mut report, &may_go_on));
         // Drops the sender first, so that the last progress is reported before the result.
@@ -128,8 +128,8 @@ impl WorkerState {
     /// Indexes changed files one by one, and yields to requests.
     fn refresh(&mut self, inbox: &mpsc::Receiver<Work>) {
         let (started, ending) = (Instant::now(), self.setup.ending.clone());
-        let may_go_on = || !*ending.borrow() && (inbox.is_empty() || started.elapsed() < MIN_INDEXING_TIME);
-        let may_wait = || !*ending.borrow() && inbox.is_empty();
+        let may_go_on = || !ending.is_cancelled() && (inbox.is_empty() || started.elapsed() < MIN_INDEXING_TIME);
+        let may_wait = || !ending.is_cancelled() && inbox.is_empty();
         let outcome = self.guarded(|worker| {
             let readiness = worker.setup.readiness.clone();
             let mut progress = |step| {

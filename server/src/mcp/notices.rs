@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::resources::ResourceUri;
 use crate::change_feed::{ChangeFeed, ChangeSubscription, StoreChange};
@@ -19,11 +19,7 @@ pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> SubscriptionFil
 }
 
 /// Notifies a listening host until it cancels or the server ends.
-pub(super) async fn notify_listener(
-    context: SubscriptionContext,
-    changes: &ChangeFeed,
-    mut ending: watch::Receiver<bool>,
-) {
+pub(super) async fn notify_listener(context: SubscriptionContext, changes: &ChangeFeed, ending: &CancellationToken) {
     let mut following = changes.subscribe();
     let accepted = context.accepted().clone();
     let uris = accepted.resource_subscriptions.unwrap_or_default();
@@ -43,7 +39,7 @@ pub(super) async fn notify_listener(
     tokio::select! {
         () = told => {}
         () = context.cancelled() => {}
-        _ = ending.wait_for(|ending| *ending) => {}
+        () = ending.cancelled() => {}
     }
 }
 

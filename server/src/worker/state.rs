@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use chrono::NaiveDate;
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 use tools::embed::remote::Network;
 use tools::engine::Engine;
 use tools::error::ToolError;
@@ -21,7 +22,7 @@ pub(crate) struct WorkerSetup {
     pub(crate) project: PathBuf,
     pub(crate) session_id: Option<String>,
     pub(crate) changes: ChangeFeed,
-    pub(crate) ending: watch::Receiver<bool>,
+    pub(crate) ending: CancellationToken,
     pub(crate) can_save: watch::Sender<bool>,
     /// Whether this server indexes changes.
     pub(crate) is_owner: Arc<AtomicBool>,
@@ -67,7 +68,7 @@ impl WorkerState {
     }
 
     pub(super) fn is_ending(&self) -> bool {
-        *self.setup.ending.borrow()
+        self.setup.ending.is_cancelled()
     }
 
     pub(super) fn is_owner(&self) -> bool {
@@ -99,7 +100,7 @@ impl WorkerState {
                 let common = common.filter(|_| watcher.is_some() || !is_mine);
                 self.must_refresh = common.is_some();
                 if common.is_none() {
-                    if let Err(error) = engine.refresh_while(&|| !*setup.ending.borrow()) {
+                    if let Err(error) = engine.refresh_while(&|| !setup.ending.is_cancelled()) {
                         tracing::warn!("cannot index changes: {error}");
                     }
                     setup.can_save.send_replace(engine.is_writable());
@@ -138,7 +139,7 @@ impl WorkerState {
 }
 
 impl EngineOwner for WorkerState {
-    fn ending(&self) -> watch::Receiver<bool> {
+    fn ending(&self) -> CancellationToken {
         self.setup.ending.clone()
     }
 
