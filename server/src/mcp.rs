@@ -305,9 +305,10 @@ fn parse_schema(text: &str) -> Arc<JsonObject> {
 /// Converts an outcome to an MCP result. All errors are tool results, because models do not see protocol errors.
 fn tool_result(tool: Tool, outcome: Result<ToolOutput, ToolError>, wants_links: bool) -> CallToolResult {
     match outcome {
-        Ok(answer) => {
-            let answer = result_text::clean_output(answer);
-            let mut result = CallToolResult::structured(structured_content(&answer));
+        Ok(mut answer) => {
+            result_text::clean_output(&mut answer);
+            let value = serde_json::to_value(&answer).expect("results are plain structs with string keys");
+            let mut result = CallToolResult::structured(value);
             result.content = content_blocks(&answer, wants_links);
             result
         }
@@ -335,18 +336,6 @@ fn content_blocks(answer: &ToolOutput, wants_links: bool) -> Vec<ContentBlock> {
     let linked = output.results.iter().filter(|_| wants_links);
     let links = linked.map(resources::hit_link).map(ContentBlock::resource_link);
     std::iter::once(ContentBlock::text(text)).chain(links).collect()
-}
-
-fn structured_content(answer: &ToolOutput) -> Value {
-    let value = match answer {
-        ToolOutput::Search(output) => serde_json::to_value(output),
-        ToolOutput::Get(output) => serde_json::to_value(output),
-        ToolOutput::Load(output) => serde_json::to_value(output),
-        ToolOutput::Save(output) => serde_json::to_value(output),
-        ToolOutput::Stats(output) => serde_json::to_value(output),
-        ToolOutput::Reindex(output) => serde_json::to_value(output),
-    };
-    value.expect("results are plain structs with string keys")
 }
 
 /// Sends progress to the host until the call ends. If progress is faster than the connection, some steps are dropped.

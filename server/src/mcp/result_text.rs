@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use schema::privacy::output_text::{clean_json, label_as_data};
-use schema::tool::{Evidence, GetOutput, Hit, LoadOutput, SearchOutput, StatsOutput, Tool};
+use schema::tool::{Evidence, Hit, LoadOutput, SearchOutput, StatsOutput, Tool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tools::error::ToolError;
@@ -11,27 +11,26 @@ use tools::error::ToolError;
 use super::tool_call::ToolOutput;
 
 /// Sanitizes all texts. Texts of memory_get and memory_load are also labelled as data.
-pub(super) fn clean_output(answer: ToolOutput) -> ToolOutput {
+pub(super) fn clean_output(answer: &mut ToolOutput) {
     match answer {
-        ToolOutput::Search(output) => ToolOutput::Search(clean_value(&output)),
+        ToolOutput::Search(output) => clean_value(output),
         ToolOutput::Get(output) => {
-            let output = clean_value(&*output);
-            let content = label_as_data(Tool::Get.name(), &output.content);
-            ToolOutput::Get(Box::new(GetOutput { content, ..output }))
+            clean_value(output);
+            output.content = label_as_data(Tool::Get.name(), &output.content);
         }
         ToolOutput::Load(output) => {
-            let output = clean_value(&output);
-            ToolOutput::Load(LoadOutput { content: label_as_data(Tool::Load.name(), &output.content), ..output })
+            clean_value(output);
+            output.content = label_as_data(Tool::Load.name(), &output.content);
         }
-        ToolOutput::Save(output) => ToolOutput::Save(clean_value(&output)),
-        ToolOutput::Stats(output) => ToolOutput::Stats(clean_value(&output)),
-        ToolOutput::Reindex(output) => ToolOutput::Reindex(output),
+        ToolOutput::Save(output) => clean_value(output),
+        ToolOutput::Stats(output) => clean_value(output),
+        ToolOutput::Reindex(_) => {}
     }
 }
 
-fn clean_value<T: Serialize + DeserializeOwned>(output: &T) -> T {
-    let value = serde_json::to_value(output).map(clean_json);
-    value.and_then(serde_json::from_value).expect("a result can be parsed again, because only texts change")
+fn clean_value<T: Serialize + DeserializeOwned>(output: &mut T) {
+    let value = serde_json::to_value(&*output).map(clean_json);
+    *output = value.and_then(serde_json::from_value).expect("a result can be parsed again, because only texts change");
 }
 
 pub(super) fn tool_output_text(answer: &ToolOutput) -> String {

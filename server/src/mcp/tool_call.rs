@@ -4,6 +4,7 @@ use schema::tool::{
     GetInput, GetOutput, LoadInput, LoadOutput, QueueOwner, ReindexInput, ReindexOutput, SaveInput, SaveOutput,
     SearchInput, SearchOutput, StatsInput, StatsOutput, Tool,
 };
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tools::engine::{Audience, Engine, IndexProgress};
@@ -22,7 +23,8 @@ pub(super) enum ToolCall {
     Reindex(ReindexInput),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
 pub(super) enum ToolOutput {
     Search(SearchOutput),
     Get(Box<GetOutput>),
