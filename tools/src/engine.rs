@@ -54,7 +54,7 @@ use schema::intake::spool;
 use schema::log::LogKind;
 use schema::model::moment::Moment;
 use schema::model::state_note::StateNote;
-use schema::settings::{self, LegWeights, LoadedSettings, Settings};
+use schema::settings::{self, LoadedSettings, Settings};
 use schema::store::hook_log;
 use schema::store::{Locator, MemoryFilter, MemoryRow, Store, StoreAccess, has_less_space_than};
 use schema::tool::{
@@ -342,10 +342,8 @@ impl Engine {
                 Audience::Person => Asker::Person,
                 Audience::Model => Asker::Model { session_id: &engine.session_id },
             };
-            let (model, weights) = (model.as_ref(), engine.loaded.settings.search_weights);
-            let is_stated = weights == Some(LegWeights::VECTOR_HEAVY);
-            let scoring = if is_stated { Scoring::Stated } else { Scoring::Full };
-            let options = SearchOptions { model, weights, scoring, asker };
+            let scoring = engine.loaded.settings.search_weights.into();
+            let options = SearchOptions { model: model.as_ref(), scoring, asker };
             search::search_while(&mut engine.store, &mut engine.index, options, input, &now, &mut go_on)
         })?;
         self.add_encoding_notice(&mut output);

@@ -25,7 +25,7 @@ const MAX_CANDIDATE_TOKENS: i64 = 20_000;
 
 /// Words and glossary only: the default of `recall_min_score` was measured for their score, the match should be literal, and nothing blocks.
 const WORDS_ONLY_WEIGHTS: SearchOptions<'static> =
-    SearchOptions { model: None, weights: None, scoring: Scoring::Words, asker: Asker::Person };
+    SearchOptions { model: None, scoring: Scoring::Words, asker: Asker::Person };
 
 /// Words that steer a conversation without a topic, folded.
 static SMALL_TALK: WordList = WordList::words(

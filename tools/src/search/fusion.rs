@@ -160,7 +160,7 @@ pub(super) fn fuse_scores(
         let order = legs.order_by_promise(&known);
         let promising = &order[..order.len().min(legs.breadth.with_neighbours)];
         legs.add_nearest_parts(promising, &mut known);
-        if legs.scoring == Scoring::Full {
+        if matches!(legs.scoring, Scoring::Full(_)) {
             add_neighbours(store, index, &mut known, promising, legs)?;
         }
     }
@@ -256,7 +256,7 @@ impl SearchLegs<'_> {
         let places: Vec<ContextPosition> = known.iter().map(|known| known.place.clone()).collect();
         let words: Vec<Vec<f32>> = known.iter().map(|known| known.evidence.strengths.clone()).collect();
         let tokens: Vec<Vec<f32>> = known.iter().map(PassageEvidence::token_strengths).collect();
-        let is_full = self.scoring == Scoring::Full;
+        let is_full = matches!(self.scoring, Scoring::Full(_));
         let (words_there, tokens_there) = if is_full {
             (add_context(&words, &places), add_context(&tokens, &places))
         } else {

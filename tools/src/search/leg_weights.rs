@@ -2,7 +2,7 @@
 
 use schema::settings::LegWeights;
 
-use super::options::SearchOptions;
+use super::options::{Scoring, SearchOptions};
 use crate::embed::EmbeddingLocation;
 
 /// Best weights for a model that reads sentences, on conversation turns in four of five stores.
@@ -33,7 +33,8 @@ impl PassageWeightings {
     pub(super) fn new(options: SearchOptions<'_>) -> Self {
         let reads_sentences = options.model.is_some_and(|model| model.embedder.location() == EmbeddingLocation::Remote);
         let measured = if reads_sentences { WITH_SENTENCES } else { LegWeights::LOCAL_MODEL_DEFAULT };
-        Self::from_weights(options.weights.unwrap_or(measured), reads_sentences)
+        let weights = if let Scoring::Full(Some(weights)) = options.scoring { weights } else { measured };
+        Self::from_weights(weights, reads_sentences)
     }
 
     pub(super) fn from_weights(weights: LegWeights, reads_sentences: bool) -> Self {

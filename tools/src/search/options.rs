@@ -4,13 +4,11 @@ use schema::settings::LegWeights;
 
 use crate::embed::EmbeddingModel;
 
-/// The embedder and weights of a search.
+/// How to search, and for whom.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchOptions<'m> {
     /// `None` for a search by words alone.
     pub model: Option<&'m EmbeddingModel>,
-    /// `None` for the measured weights of this kind of model.
-    pub weights: Option<LegWeights>,
     pub scoring: Scoring,
     pub asker: Asker<'m>,
 }
@@ -26,10 +24,16 @@ pub enum Asker<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scoring {
-    /// All legs.
-    Full,
+    /// All legs. `None` for the measured weights of this kind of model.
+    Full(Option<LegWeights>),
     /// Only the words of the passage itself.
     Words,
     /// 0.7 of the vector score and 0.3 of the word score, and nothing else.
     Stated,
+}
+
+impl From<Option<LegWeights>> for Scoring {
+    fn from(weights: Option<LegWeights>) -> Self {
+        if weights == Some(LegWeights::VECTOR_HEAVY) { Self::Stated } else { Self::Full(weights) }
+    }
 }

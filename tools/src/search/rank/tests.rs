@@ -14,7 +14,14 @@ fn now() -> Moment {
 }
 
 fn context(now: &Moment) -> RankContext<'_> {
-    RankContext { now, scoring: Scoring::Full, asks_past: false, only_times: None, asks_decision: false, weights: &[] }
+    RankContext {
+        now,
+        scoring: Scoring::Full(None),
+        asks_past: false,
+        only_times: None,
+        asks_decision: false,
+        weights: &[],
+    }
 }
 
 fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevance: f32) -> Candidate {
