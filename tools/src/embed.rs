@@ -22,6 +22,7 @@ pub use health::EmbeddingHealth;
 pub use local::LocalModel;
 pub use model_file::ModelFileError;
 pub use prefetch::{EmbeddingQuery, QueryVector};
+pub(crate) use segments::visit_runs;
 
 /// Resources of semantic search.
 #[derive(Debug, Clone)]

@@ -97,12 +97,7 @@ impl LocalModel {
         tokens
     }
 
-    /// Calls `sink` with the runs of a text in order. A run is split on its own, so equal runs have equal pieces.
-    pub(crate) fn visit_runs(&self, text: &str, sink: impl FnMut(&str)) {
-        visit_runs(text, sink);
-    }
-
-    /// Piece numbers of a run, cached, because texts share most of their runs.
+    /// Piece numbers of a run, cached, because texts share most of their runs. A run is split on its own, so equal runs have equal pieces.
     pub(crate) fn run_piece_ids(&self, run: &str) -> Arc<[u32]> {
         let hash = token_hash(run);
         let lock = || self.run_cache.lock().unwrap_or_else(PoisonError::into_inner);

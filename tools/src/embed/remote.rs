@@ -92,7 +92,7 @@ impl RemoteEmbedder {
                 .send_with_retries(&["dimensions"], EmbeddingPurpose::Query)
                 .map_err(|fault| remote.remote_error(fault))?;
             let dims = vectors.first().map_or(0, Vec::len);
-            remote.service.set_dims(dims);
+            remote.service.dims = Some(dims);
             remote.identity.dims = dims;
         }
         Ok(remote)
@@ -250,10 +250,7 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
-        match self.embed(&[text], EmbeddingPurpose::Query)?.pop() {
-            Some(EmbeddingResult::Refused) => Err(EmbedError::Refused(self.service.provider())),
-            embedded => Ok(embedded.and_then(EmbeddingResult::into_vector)),
-        }
+        Ok(self.embed_queries(&[text])?.pop().flatten())
     }
 
     /// One request for all. If the service rejects the question itself, that is an error.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use pulp::{Arch, Simd, WithSimd};
 
 use super::text_features::UTTERANCE;
-use crate::embed::LocalModel;
+use crate::embed::{LocalModel, visit_runs};
 use crate::text::token_hashes::{TokenHasher, token_hash};
 
 /// Bytes of a text that are examined.
@@ -88,7 +88,7 @@ impl<'m> TokenSimilarity<'m> {
         let end = (0..=MAX_TEXT_BYTES.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
         let mut known = self.table.borrow_mut();
         let mut rows: Vec<u32> = Vec::with_capacity(text.len() / 3);
-        self.model.visit_runs(&text[..end], |run| {
+        visit_runs(&text[..end], |run| {
             let (from, to) = self.rows_of_run(&mut known, run);
             rows.extend_from_slice(&known.listed[from as usize..to as usize]);
         });

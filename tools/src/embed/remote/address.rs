@@ -48,7 +48,7 @@ impl ServiceAddress {
     }
 }
 
-fn strip_port(host: &str) -> &str {
+pub(super) fn strip_port(host: &str) -> &str {
     match host.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
         Some((address, _)) => address,
         None => host.split(':').next().unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use schema::settings::{EmbeddingProvider, Settings};
 
-use super::address::ServiceAddress;
+use super::address::{ServiceAddress, strip_port};
 use super::known_models::KnownModel;
 use super::service::{Protocol, Service};
 use super::{ApiKey, RemoteError};
@@ -118,8 +118,4 @@ fn find_key(
 
 fn missing_key_error(provider: &str, name: &str) -> RemoteError {
     RemoteError::from_settings(format!("{provider} needs a key in {name}; set it, or JIKIME_EMBEDDING_PROVIDER=local"))
-}
-
-fn strip_port(host: &str) -> &str {
-    host.split(':').next().unwrap_or_default()
 }

@@ -41,22 +41,23 @@ impl RemoteError {
             _ => LONG_COOLDOWN,
         };
         let (what, remedy) = describe_fault(service, fault);
-        let remedy = remedy
-            .unwrap_or_else(|| "search uses the model inside the program until a later attempt succeeds".to_owned());
+        let remedy = remedy.map_or_else(
+            || "search uses the model inside the program until a later attempt succeeds".to_owned(),
+            |remedy| format!("{remedy}, or set JIKIME_EMBEDDING_PROVIDER=local"),
+        );
         Self { message: format!("{} at {} {what}; {remedy}", service.provider(), service.host()), cooldown: rest }
     }
 }
 
-const INSTEAD: &str = "or set JIKIME_EMBEDDING_PROVIDER=local";
 const CHECK: &str = "check JIKIME_EMBEDDING_BASE_URL and JIKIME_EMBEDDING_MODEL";
 
-/// The error and the next step.
+/// The error, and the next step of a person who wants to keep the service.
 fn describe_fault(service: &Service, fault: ServiceFault) -> (String, Option<String>) {
     let said = |message: &str| match service.clean_message(message) {
         message if message.is_empty() => String::new(),
         message => format!(": {message}"),
     };
-    let variable = service.key_variable();
+    let variable = service.key_variable;
     match fault {
         ServiceFault::Network(NetworkError::Unreachable(cause)) => (format!("cannot be reached{}", said(&cause)), None),
         ServiceFault::Network(NetworkError::TimedOut) => ("does not answer in time".to_owned(), None),
@@ -64,42 +65,41 @@ fn describe_fault(service: &Service, fault: ServiceFault) -> (String, Option<Str
             (format!("closed the connection early{}", said(&cause)), None)
         }
         ServiceFault::Network(NetworkError::TooLarge) => {
-            ("returned too large a response".to_owned(), Some(format!("{CHECK}, {INSTEAD}")))
+            ("returned too large a response".to_owned(), Some(CHECK.to_owned()))
         }
         ServiceFault::Busy { status: 429, .. } => ("limits the request rate (429)".to_owned(), None),
         ServiceFault::Busy { status, message, .. } => (format!("failed ({status}){}", said(&message)), None),
         ServiceFault::QuotaExhausted(message) => (
             format!("reports that the quota is used up{}", said(&message)),
-            Some(format!("check the plan and billing, {INSTEAD}")),
+            Some("check the plan and billing".to_owned()),
         ),
         ServiceFault::TooLong(message) => {
-            (format!("rejects even a short text as too long{}", said(&message)), Some(format!("{CHECK}, {INSTEAD}")))
+            (format!("rejects even a short text as too long{}", said(&message)), Some(CHECK.to_owned()))
         }
-        ServiceFault::KeyRefused(status) if service.has_key() => (
-            format!("rejects the key in {variable} ({status})"),
-            Some(format!("set a valid key and restart, {INSTEAD}")),
-        ),
+        ServiceFault::KeyRefused(status) if service.key.is_some() => {
+            (format!("rejects the key in {variable} ({status})"), Some("set a valid key and restart".to_owned()))
+        }
         ServiceFault::KeyRefused(status) => {
-            (format!("requires a key ({status})"), Some(format!("set {variable} and restart, {INSTEAD}")))
+            (format!("requires a key ({status})"), Some(format!("set {variable} and restart")))
         }
         ServiceFault::Forbidden(message) => (
             format!("denies access with the key in {variable} (403){}", said(&message)),
-            Some(format!("change its permissions or use another key, {INSTEAD}")),
+            Some("change its permissions or use another key".to_owned()),
         ),
         ServiceFault::NotFound(message) => {
-            (format!("has no model {} (404){}", service.model(), said(&message)), Some(format!("{CHECK}, {INSTEAD}")))
+            (format!("has no model {} (404){}", service.model(), said(&message)), Some(CHECK.to_owned()))
         }
         ServiceFault::Redirected(place) => {
             let place = place.map(|place| format!(" to {}", service.clean_message(&place))).unwrap_or_default();
-            (format!("redirects{place}, which is not followed"), Some(format!("{CHECK}, {INSTEAD}")))
+            (format!("redirects{place}, which is not followed"), Some(CHECK.to_owned()))
         }
         ServiceFault::Refused { status, message } => {
-            (format!("rejects the request ({status}){}", said(&message)), Some(format!("{CHECK}, {INSTEAD}")))
+            (format!("rejects the request ({status}){}", said(&message)), Some(CHECK.to_owned()))
         }
-        ServiceFault::Unusable(what) => (format!("returned {what}"), Some(format!("{CHECK}, {INSTEAD}"))),
+        ServiceFault::Unusable(what) => (format!("returned {what}"), Some(CHECK.to_owned())),
         ServiceFault::WrongDimensions(theirs, ours) => (
             format!("returned vectors with {theirs} dimensions instead of {ours}"),
-            Some(format!("set JIKIME_EMBEDDING_DIMENSIONS to the dimensions of {}, {INSTEAD}", service.model())),
+            Some(format!("set JIKIME_EMBEDDING_DIMENSIONS to the dimensions of {}", service.model())),
         ),
     }
 }

@@ -71,18 +71,6 @@ impl Service {
         self.dims
     }
 
-    pub(super) fn set_dims(&mut self, dims: usize) {
-        self.dims = Some(dims);
-    }
-
-    pub(super) fn has_key(&self) -> bool {
-        self.key.is_some()
-    }
-
-    pub(super) fn key_variable(&self) -> &'static str {
-        self.key_variable
-    }
-
     /// OpenAI documents 2,048 texts and 300,000 tokens, Gemini 100 texts; the tokens are what its smallest plan allows per
     /// minute. Local servers process texts one by one, so small batches avoid time-outs.
     pub(super) fn limits(&self) -> RequestLimits {

@@ -68,7 +68,7 @@ const KEY: &str = "k-Pq7vT2mX9cLw4RzB";
 /// A compatible service with three dimensions.
 fn service() -> Service {
     let mut service = compatible_service("some-model");
-    service.set_dims(3);
+    service.dims = Some(3);
     service
 }
 
