@@ -67,7 +67,7 @@ use crate::embed::remote::Network;
 use crate::embed::{self, EmbeddingLocation, EmbeddingModel};
 use crate::error::{ToolError, join_causes};
 use crate::index::Index;
-use crate::search::{self, Asker, Scoring, SearchOptions};
+use crate::search::{self, Asker, SearchOptions};
 
 #[cfg(test)]
 mod tests;
