@@ -266,7 +266,7 @@ mod tests {
     #[case::korean_permission("법무팀 OK 떨어졌어요", "파일 정리 여부를 법무팀에 확인받기", true)]
     #[case::permission("Legal signed off on Friday.", "ask legal about the old recordings", true)]
     #[case::permission_of_another("Security signed off.", "ask legal about the old recordings", false)]
-    #[case::permission_for_work("Legal signed off.", "rewrite the legal page", false)]
+    #[case::permission_for_work("Legal signed off.", "rewrite the legal page of the task list", false)]
     #[case::no_permission("Legal has not signed off.", "ask legal about the old recordings", false)]
     #[case::korean_suffices("설정을 바꾸면 됩니다.", "설정 화면 정리", false)]
     #[case::off_the_list(

@@ -227,7 +227,7 @@ pub(super) fn allowed(sentence: &str, tasks: &[&str]) -> Option<usize> {
          승인 떨어졌|승인 났|승인났|승인 받았|승인받았|허락 받았|허락받았|컨펌 났|컨펌 받았|컨펌받았",
     );
     static ASKS: WordList = WordList::phrases(
-        "ask |check with|clear with|sign-off|sign off|approval|permission|확인받|확인 받|승인|허락|컨펌|문의|물어|협의",
+        " ask | check with|clear with|sign-off|sign off|approval|permission|확인받|확인 받|승인|허락|컨펌|문의|물어|협의",
     );
     if is_no_report(sentence) {
         return None;
@@ -235,7 +235,9 @@ pub(super) fn allowed(sentence: &str, tasks: &[&str]) -> Option<usize> {
     let folded = sentence.to_lowercase();
     let phrase = ALLOWS.iter().find(|phrase| folded.contains(**phrase))?;
     let said = terms(&folded.replace(phrase, " "));
-    only_one(tasks, |task| ASKS.occurs_in(&task.to_lowercase()) && shared_terms(&terms(task), &said) > 0)
+    only_one(tasks, |task| {
+        ASKS.occurs_in(&format!(" {}", task.to_lowercase())) && shared_terms(&terms(task), &said) > 0
+    })
 }
 
 /// Whether a Japanese report contains the whole text of a task.
