@@ -209,28 +209,6 @@ fn build_hit(
     let Some(passage) = refresh_passage(store, query, ranked.candidate.passage)? else { return Ok(None) };
     let (start_line, end_line) = passage.lines(locator);
     let text = passage.text();
-    let mut flags = Vec::new();
-    if passage.superseded_by().is_some() {
-        flags.push("superseded".to_owned());
-    }
-    if passage.path() == LONG_TERM_FILE {
-        flags.push("long_term".to_owned());
-    }
-    if passage.memory().is_some_and(|memory| memory.attributes.pinned) {
-        flags.push("pinned".to_owned());
-    }
-    if let Passage::Memory(row) = &passage
-        && row.memory.kind == MemoryType::Task
-        && !row.is_open_task()
-    {
-        flags.push("done".to_owned());
-    }
-    if let Passage::Memory(row) = &passage
-        && let Some(state) = row.shared_state(&Moment::now())
-    {
-        flags.push("shared".to_owned());
-        flags.extend((state != SharedState::Approved).then(|| state.name().to_owned()));
-    }
     let memory = passage.memory();
     let score = f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0;
     Ok(Some(Hit {
@@ -252,11 +230,30 @@ fn build_hit(
         snippet: snippet(text, query, snippet_length),
         score,
         confidence: Confidence::from_score(score),
-        flags,
+        flags: hit_flags(&passage),
         superseded_by: passage.superseded_by().map(ToString::to_string),
         code: None,
         explanation,
     }))
+}
+
+fn hit_flags(passage: &Passage) -> Vec<String> {
+    let mut flags = Vec::new();
+    if passage.superseded_by().is_some() {
+        flags.push("superseded");
+    }
+    if passage.path() == LONG_TERM_FILE {
+        flags.push("long_term");
+    }
+    if let Passage::Memory(row) = passage {
+        flags.extend(row.memory.attributes.pinned.then_some("pinned"));
+        flags.extend((row.memory.kind == MemoryType::Task && !row.is_open_task()).then_some("done"));
+        if let Some(state) = row.shared_state(&Moment::now()) {
+            flags.push("shared");
+            flags.extend((state != SharedState::Approved).then(|| state.name()));
+        }
+    }
+    flags.into_iter().map(str::to_owned).collect()
 }
 
 /// The current passage. If its log changed, the rows are synchronised first. `None` if it is gone, or its new text has no
@@ -278,28 +275,21 @@ fn refresh_passage(store: &mut Store, query: &Query, passage: Passage) -> Result
 }
 
 fn explain_score(ranked: &RankedCandidate) -> String {
-    let ScoreReasons {
-        words,
-        synonyms: otherwise,
-        token_similarity,
-        vector,
-        cross_script: foreign,
-        context,
-        features: signs,
-    } = ranked.candidate.reasons;
+    let ScoreReasons { words, synonyms, token_similarity, vector, cross_script, context, features } =
+        ranked.candidate.reasons;
     let mut text = format!("words {words:.3}");
-    if otherwise >= 0.0005 {
-        text.push_str(&format!(" ({otherwise:.3} from synonyms)"));
+    if synonyms >= 0.0005 {
+        text.push_str(&format!(" ({synonyms:.3} from synonyms)"));
     }
     for (name, leg) in [("similar tokens", token_similarity), ("vector", vector)] {
         if let Some(leg) = leg {
             text.push_str(&format!(", {name} {leg:.3}"));
         }
     }
-    if let Some(above) = foreign {
+    if let Some(above) = cross_script {
         text.push_str(&format!(", another script, {above:+.2} standard deviations"));
     }
-    for (name, part) in [("context", context), ("features", signs)] {
+    for (name, part) in [("context", context), ("features", features)] {
         if part.abs() >= 0.0005 {
             text.push_str(&format!(", {name} {part:+.3}"));
         }
