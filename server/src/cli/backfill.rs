@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use schema::files::layout::Layout;
 use schema::files::lock::FileLock;
-use tools::engine::Engine;
 
+use super::opening::open_engine;
 use super::terminal_text::count_with_unit;
 use crate::exit;
 
@@ -29,11 +29,7 @@ pub(crate) struct BackfillArguments {
 }
 
 /// Embeds pending texts, unless another process does it.
-pub(super) fn run_backfill(
-    project: &Path,
-    session_id: Option<&str>,
-    open: impl FnOnce(&Path) -> anyhow::Result<Engine>,
-) -> anyhow::Result<()> {
+pub(super) fn run_backfill(project: &Path, session_id: Option<&str>) -> anyhow::Result<()> {
     tracing::debug!("vectors are made after the end of session {}", session_id.unwrap_or("(unknown)"));
     let layout = Layout::new(project);
     if !layout.memory_db().exists() {
@@ -47,7 +43,7 @@ pub(super) fn run_backfill(
         process::exit(0);
     })?;
     let may_go_on = || Instant::now() < end && !is_store_served(&layout);
-    let mut engine = open(project)?;
+    let mut engine = open_engine(project)?;
     engine.refresh_while(&may_go_on)?;
     let mut embedded = 0;
     let mut has_more = true;

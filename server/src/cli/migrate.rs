@@ -5,9 +5,9 @@ use std::path::Path;
 use schema::files::layout::Layout;
 use schema::store::{DatabaseKind, StoreAccess};
 use serde::Serialize;
-use tools::engine::Engine;
 use tools::error::ToolError;
 
+use super::opening::open_quietly;
 use super::output::Printer;
 use super::terminal_text::count_of_memories;
 
@@ -21,11 +21,7 @@ struct Migration {
     notes: Vec<String>,
 }
 
-pub(super) fn run_migrate(
-    project: &Path,
-    printer: &Printer,
-    open: impl FnOnce(&Path) -> Result<Engine, ToolError>,
-) -> anyhow::Result<()> {
+pub(super) fn run_migrate(project: &Path, printer: &Printer) -> anyhow::Result<()> {
     let layout = Layout::new(project);
     let before = DatabaseKind::read(&layout);
     if let DatabaseKind::Newer(version) = before {
@@ -33,7 +29,7 @@ pub(super) fn run_migrate(
             format!("memory.db has version {version}, which is newer than this program; install a newer jikime-memory");
         return Err(ToolError::Unavailable(text).into());
     }
-    let mut engine = open(project)?;
+    let mut engine = open_quietly(project)?;
     if let StoreAccess::ReadOnly(reason) = engine.store().access() {
         return Err(ToolError::Unavailable(format!("the store cannot be changed: {reason}")).into());
     }

@@ -114,9 +114,14 @@ pub(super) fn resolve_project_dirs(common: CommonArguments, is_for_user: bool) -
     }
 }
 
+/// Opens the store without reporting repairs.
+pub(super) fn open_quietly(project: &Path) -> Result<Engine, ToolError> {
+    Engine::open(project, None, Some(Arc::new(ReqwestNetwork::default())))
+}
+
 /// Opens the store and reports repairs on standard error.
 pub(super) fn open_engine(project: &Path) -> anyhow::Result<Engine> {
-    let mut engine = Engine::open(project, None, Some(Arc::new(ReqwestNetwork::default())))?;
+    let mut engine = open_quietly(project)?;
     print_repair_notes(&mut engine);
     Ok(engine)
 }

@@ -3,7 +3,6 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -39,7 +38,6 @@ use super::{
 };
 use crate::exit;
 use crate::http::{BearerToken, HttpAccess};
-use crate::network::ReqwestNetwork;
 use crate::page::PageSettings;
 use crate::serve::{Transport, serve};
 
@@ -106,12 +104,10 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         CliCommand::Demo => demo::run_demo(&printer),
         CliCommand::EmbedBackfill(BackfillArguments { project_dir, session_id }) => {
             let common = CommonArguments { project: common.project.or(project_dir), ..common };
-            run_backfill(&resolve_project(common)?, session_id.as_deref(), open_engine)
+            run_backfill(&resolve_project(common)?, session_id.as_deref())
         }
         CliCommand::Index { file, full } => run_index(&resolve_project_to_write(common)?, &printer, file, full),
-        CliCommand::Migrate => migrate::run_migrate(&require_store(resolve_project(common)?)?, &printer, |project| {
-            Engine::open(project, None, Some(Arc::new(ReqwestNetwork::default())))
-        }),
+        CliCommand::Migrate => migrate::run_migrate(&require_store(resolve_project(common)?)?, &printer),
         CliCommand::Import { source } => {
             let project = match resolve_project_to_write(common) {
                 // Listing, and importing all projects, work in any directory.

@@ -15,8 +15,8 @@ use tools::engine::{Engine, ForgetExtent, OldDatabases, Selection, TaskState};
 use tools::error::ToolError;
 
 use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ItemRef, ReadMode};
+use crate::cli::opening::open_quietly;
 use crate::cli::terminal_text::{count_of_memories, one_line};
-use crate::network::ReqwestNetwork;
 use listing::find_items;
 use reading::{locate_item, open_item};
 
@@ -38,7 +38,7 @@ impl BrowseWorker {
         let (tell, answers) = mpsc::channel();
         let is_ending = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&is_ending);
-        let work = move || match Engine::open(&project, None, Some(Arc::new(ReqwestNetwork::default()))) {
+        let work = move || match open_quietly(&project) {
             Ok(engine) => WorkerThread { engine, is_ending: told }.run(&asked, &tell),
             // The other side may have ended.
             Err(fault) => drop(tell.send(BrowseReply::Ended(fault))),
