@@ -32,13 +32,18 @@ pub(crate) fn confirm_or_show(
 }
 
 fn require_consent(question: &str, yes: bool) -> Result<(), ToolError> {
-    if yes || io::stdin().is_terminal() && io::stderr().is_terminal() {
+    if yes || can_ask() {
         return Ok(());
     }
     let question = question.trim_start();
     let text =
         format!("cannot ask \"{question}\" without a terminal: pass --yes to confirm, or --dry-run to see the changes");
     Err(ToolError::Invalid(text))
+}
+
+/// Whether a person can read a question and answer it.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// The answer in lower case. The end of input is an empty answer.

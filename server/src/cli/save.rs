@@ -1,6 +1,6 @@
 //! `save`: stores one fact. A missing type is asked for on a terminal, and guessed otherwise.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::Write as _;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -12,6 +12,7 @@ use serde::Serialize;
 use tools::engine::Engine;
 use tools::error::ToolError;
 
+use super::confirm::{ask_unless_ended, can_ask};
 use super::edit::text_or_stdin;
 use super::filter_arguments::{memory_type_parser, parse_memory_type};
 use super::output::{DIM, Printer, redaction_note, short_id};
@@ -123,17 +124,14 @@ fn split_type(kind: Option<MemoryType>, words: &[String]) -> Result<(Option<Memo
 /// Asks for the type on a terminal, and guesses it otherwise.
 fn choose_type(content: &str, printer: &Printer) -> anyhow::Result<(MemoryType, TypeOrigin)> {
     let guess = likeliest_kind(content).unwrap_or(MemoryType::Learning);
-    if printer.is_json() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if printer.is_json() || !can_ask() {
         return Ok((guess, TypeOrigin::Guessed));
     }
     let names: Vec<String> = KINDS.iter().enumerate().map(|(at, kind)| format!("{} {kind}", at + 1)).collect();
     loop {
-        write!(anstream::stderr(), "{}\nWhat is it? A number or a type [{guess}]: ", names.join("  "))
-            .context("cannot ask")?;
-        let mut answer = String::new();
-        if io::stdin().lock().read_line(&mut answer).context("cannot read the answer")? == 0 {
-            return Err(ToolError::Invalid("no type was chosen, so nothing was saved".to_owned()).into());
-        }
+        let question = format!("{}\nWhat is it? A number or a type [{guess}]: ", names.join("  "));
+        let unanswered = || ToolError::Invalid("no type was chosen, so nothing was saved".to_owned());
+        let answer = ask_unless_ended(&question)?.ok_or_else(unanswered)?;
         match parse_answer(&answer, guess) {
             Ok(kind) => return Ok((kind, TypeOrigin::Asked)),
             Err(unknown) => writeln!(anstream::stderr(), "{unknown}").context("cannot ask")?,

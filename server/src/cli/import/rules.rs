@@ -1,10 +1,8 @@
 //! `import rules`: proposes the items of instruction files as memories. A person decides about each, or about all with `--yes`.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::Context as _;
 use indicatif::ProgressBar;
 use schema::files::layout::Layout;
 use schema::files::project::home_dir;
@@ -19,6 +17,7 @@ use tools::import::{ForeignMemory, Receiver, RuleFile, SourceError, find_rule_fi
 use super::arguments::RuleArguments;
 use super::import_session::print_summaries;
 use super::sources::ImportReceiver;
+use crate::cli::confirm::{ask_unless_ended, can_ask, is_yes};
 use crate::cli::output::{DIM, KIND, Printer};
 use crate::cli::terminal_text::{clean_for_terminal, count_with_unit, one_line};
 use crate::exit;
@@ -66,8 +65,7 @@ pub(super) fn import_rules(project: &Path, printer: &Printer, arguments: &RuleAr
         let text = "found no instructions in CLAUDE.md, AGENTS.md or rules of Cursor; name a file with --from";
         return Err(ToolError::NotFound(text.to_owned()).into());
     }
-    let is_answerable = io::stdin().is_terminal() && io::stderr().is_terminal();
-    let only_shows = arguments.dry_run || !arguments.yes && !is_answerable;
+    let only_shows = arguments.dry_run || !arguments.yes && !can_ask();
     let effect = if only_shows { ImportMode::DryRun } else { ImportMode::Write };
     let bar = ProgressBar::hidden();
     let mut receiver = ImportReceiver::new(ORIGIN, project, effect, &bar);
@@ -136,14 +134,10 @@ fn ask_about(project: &Path, items: Vec<ForeignMemory>) -> anyhow::Result<Vec<Fo
 }
 
 fn ask(question: &str) -> anyhow::Result<Answer> {
-    write!(anstream::stderr(), "{question}\nSave it? [y]es, [N]o, [a]ll that follow, [q]uit: ")
-        .context("cannot ask")?;
-    let mut answer = String::new();
-    if io::stdin().lock().read_line(&mut answer).context("cannot read the answer")? == 0 {
-        return Ok(Answer::Quit);
-    }
-    Ok(match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" | "ㅛ" | "네" | "예" => Answer::Save,
+    let question = format!("{question}\nSave it? [y]es, [N]o, [a]ll that follow, [q]uit: ");
+    let Some(answer) = ask_unless_ended(&question)? else { return Ok(Answer::Quit) };
+    Ok(match answer.to_lowercase().as_str() {
+        answer if is_yes(answer) => Answer::Save,
         "a" | "all" | "ㅁ" => Answer::SaveRest,
         "q" | "quit" | "ㅂ" => Answer::Quit,
         _ => Answer::Skip,
