@@ -57,17 +57,8 @@ pub(super) fn import_notes(project: &Path, printer: &Printer, arguments: &NoteAr
         }
     }
     let outcome = intake.finish(project)?;
-    let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    print_summaries(
-        printer,
-        &[ImportSummary {
-            files,
-            bytes,
-            milliseconds,
-            problems,
-            ..ImportSummary::from_outcome(project, &outcome, effect)
-        }],
-    )
+    let counted = ImportSummary { files, bytes, problems, ..ImportSummary::default() };
+    print_summaries(printer, &[counted.with_outcome(project, &outcome, effect, started)])
 }
 
 fn note_folders(project: &Path) -> anyhow::Result<Vec<PathBuf>> {

@@ -76,15 +76,14 @@ pub(super) fn import_export(
     }
     copies.into_iter().try_for_each(|copy| intake.add(copy))?;
     let outcome = intake.finish(project)?;
-    let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let rest = refused.len().saturating_sub(MAX_NAMED);
     refused.truncate(MAX_NAMED);
     problems.splice(0..0, refused);
     if rest > 0 {
         problems.push(format!("{rest} more are unreadable or have invalid fields"));
     }
-    let summary = ImportSummary::from_outcome(project, &outcome, effect);
-    print_summaries(printer, &[ImportSummary { files, bytes, milliseconds, problems, ..summary }])
+    let counted = ImportSummary { files, bytes, problems, ..ImportSummary::default() };
+    print_summaries(printer, &[counted.with_outcome(project, &outcome, effect, started)])
 }
 
 /// The opened input.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::files::database::LockTimeout;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use tools::bulk_import::{BATCH, BulkImporter, ImportMode, ImportOutcome, IncomingMemory};
 use tools::error::ToolError;
 
-use crate::cli::opening::open_engine;
+use crate::cli::opening::{open_engine, print_repair_notes};
 use crate::cli::output::Printer;
 use crate::cli::pager;
 use crate::cli::terminal_text::{self, count_with_unit, fit_columns, one_line};
@@ -70,7 +70,14 @@ impl ExampleMemory {
 }
 
 impl ImportSummary {
-    pub(super) fn from_outcome(project: &Path, outcome: &ImportOutcome, effect: ImportMode) -> Self {
+    /// Adds the result of an import that has just ended.
+    pub(super) fn with_outcome(
+        self,
+        project: &Path,
+        outcome: &ImportOutcome,
+        effect: ImportMode,
+        started: Instant,
+    ) -> Self {
         Self {
             project: project.to_string_lossy().into_owned(),
             kept: outcome.imported.clone(),
@@ -78,9 +85,10 @@ impl ImportSummary {
             already_known: outcome.duplicates,
             forgotten_before: outcome.forgotten,
             secrets_taken_out: outcome.redactions,
+            milliseconds: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
             dry_run: effect == ImportMode::DryRun,
             examples: outcome.examples.values().flatten().map(ExampleMemory::from_memory).collect(),
-            ..Self::default()
+            ..self
         }
     }
 
@@ -162,7 +170,7 @@ impl ImportSession {
                 // Reads changed logs first, so that duplicates are detected.
                 let mut engine = open_engine(project)?;
                 engine.refresh()?;
-                engine.take_repair_notes().iter().for_each(|note| exit::print_warning(note));
+                print_repair_notes(&mut engine);
                 let store = Store::open(project, LockTimeout::Server).map_err(ToolError::from)?;
                 if effect == ImportMode::Write {
                     store.require_writable().map_err(ToolError::from)?;

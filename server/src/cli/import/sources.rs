@@ -145,13 +145,8 @@ impl<'i> ImportReceiver<'i> {
             let places = places.iter().filter_map(|place| place.metadata().ok()).filter(std::fs::Metadata::is_file);
             (files, bytes) = places.fold((0, 0), |(files, bytes), place| (files + 1, bytes + place.len()));
         }
-        Ok(ImportSummary {
-            files,
-            bytes,
-            milliseconds: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            problems,
-            ..ImportSummary::from_outcome(project, &outcome, effect)
-        })
+        let counted = ImportSummary { files, bytes, problems, ..ImportSummary::default() };
+        Ok(counted.with_outcome(project, &outcome, effect, started))
     }
 
     /// Prepares an entry; `None` if nothing of it is left, or if it is stored already.

@@ -154,7 +154,7 @@ fn all_sources(host: TranscriptHost, project: Option<&Path>) -> anyhow::Result<V
 
 fn import_into(sources: TranscriptSources, wish: &ReplayOptions, bar: &ProgressBar) -> anyhow::Result<ImportSummary> {
     let started = Instant::now();
-    let TranscriptSources { project, transcripts, mut problems } = sources;
+    let TranscriptSources { project, transcripts, problems } = sources;
     if transcripts.is_empty() {
         // Without transcripts, no store is created.
         let project = project.to_string_lossy().into_owned();
@@ -166,7 +166,7 @@ fn import_into(sources: TranscriptSources, wish: &ReplayOptions, bar: &ProgressB
         });
     }
     let mut intake = ImportSession::open(&project, wish.mode)?;
-    let mut counted = ImportSummary::default();
+    let mut counted = ImportSummary { problems, ..ImportSummary::default() };
     let mut before = bar.position();
     for transcript in transcripts {
         let name = transcript.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -192,7 +192,7 @@ fn import_into(sources: TranscriptSources, wish: &ReplayOptions, bar: &ProgressB
                     }
                 }
                 Err(ReplayError::Transcript(error)) => {
-                    problems.push(format!("cannot read {}: {error}", transcript.path.display()));
+                    counted.problems.push(format!("cannot read {}: {error}", transcript.path.display()));
                 }
                 Err(ReplayError::Store(error)) => return Err(error.into()),
             }
@@ -201,20 +201,7 @@ fn import_into(sources: TranscriptSources, wish: &ReplayOptions, bar: &ProgressB
         bar.set_position(before);
     }
     let outcome = bar.suspend(|| intake.finish(&project))?;
-    let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let ImportSummary { files, unchanged, still_open, torn, lines_not_understood, bytes, .. } = counted;
-    let summary = ImportSummary::from_outcome(&project, &outcome, wish.mode);
-    Ok(ImportSummary {
-        files,
-        unchanged,
-        still_open,
-        torn,
-        lines_not_understood,
-        bytes,
-        milliseconds,
-        problems,
-        ..summary
-    })
+    Ok(counted.with_outcome(&project, &outcome, wish.mode, started))
 }
 
 /// An unreadable transcript is skipped; an error of the store ends the import.
