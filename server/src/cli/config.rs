@@ -12,7 +12,7 @@ use serde_json::Value;
 use toml_edit::{Array, DocumentMut};
 use tools::error::ToolError;
 
-use super::config_set::{SetArguments, UnsetArguments, set_setting, unset_setting};
+use super::config_set::{SetArguments, UnsetArguments, set_setting, unset_setting, user_path};
 use super::output::{DIM, GOOD, KIND, Printer};
 use super::terminal_text::{clean_for_terminal, display_width, fit_columns, pad_columns, wrap};
 use crate::exit;
@@ -135,7 +135,7 @@ pub(crate) fn run_config(
 /// Adds a project to the trusted projects in the user's file.
 fn trust_project(project: &Path) -> anyhow::Result<()> {
     let invalid = |text: String| ToolError::Invalid(text);
-    let file = settings::user_file().ok_or_else(|| invalid("cannot find your settings; set HOME".to_owned()))?;
+    let file = user_path()?;
     let path =
         project.canonicalize().map_err(|error| invalid(format!("cannot find {}: {error}", project.display())))?;
     let path = path.to_str().ok_or_else(|| invalid(format!("{} is not UTF-8", path.display())))?;

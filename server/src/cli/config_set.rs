@@ -112,7 +112,7 @@ fn write_setting(path: &Path, within: Option<&Path>, name: &str, literal: Option
     })
 }
 
-fn user_path() -> Result<PathBuf, ToolError> {
+pub(super) fn user_path() -> Result<PathBuf, ToolError> {
     settings::user_file().ok_or_else(|| ToolError::Invalid("cannot find your settings; set HOME".to_owned()))
 }
 

@@ -173,19 +173,19 @@ fn stacked<const N: usize>(head: &[&str; N], rows: &[[String; N]], columns: usiz
     text
 }
 
-/// Writes to standard output, without colours if it is not a terminal. A closed pipe, such as `head`, is not an error.
+/// Writes to standard output, without colours if it is not a terminal.
 fn write_text(text: &str) -> anyhow::Result<()> {
-    match anstream::stdout().write_all(printable_text(text).as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write to standard output")
-        }
-        _ => Ok(()),
-    }
+    ignore_closed_pipe(anstream::stdout().write_all(printable_text(text).as_bytes()))
 }
 
-/// Writes bytes unchanged. A closed pipe is not an error.
+/// Writes bytes unchanged.
 pub(crate) fn write_bytes(bytes: &[u8]) -> anyhow::Result<()> {
-    match std::io::stdout().lock().write_all(bytes) {
+    ignore_closed_pipe(std::io::stdout().lock().write_all(bytes))
+}
+
+/// A closed pipe, such as of `head`, is not an error.
+fn ignore_closed_pipe(written: std::io::Result<()>) -> anyhow::Result<()> {
+    match written {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(error).context("cannot write to standard output")
         }

@@ -56,16 +56,21 @@ impl DeletionReport {
 
     pub(crate) fn print(&self, printer: &Printer, done: &str) -> anyhow::Result<()> {
         printer.print_value(self, || {
-            let mut text = format!("{done} {}.\n", memory_count_text(self.memories));
-            if !self.old_databases.is_empty() {
-                text.push_str(&format!("Old databases deleted too: {}\n", self.old_databases.join(", ")));
-            }
-            for left in &self.left {
-                text.push_str(&format!("May still contain a copy: {left}\n"));
-            }
-            text
+            format!("{done} {}.\n", memory_count_text(self.memories)) + &copies_text(&self.old_databases, &self.left)
         })
     }
+}
+
+/// Lines about files that contained copies of what was deleted.
+pub(super) fn copies_text(old_databases: &[String], left: &[String]) -> String {
+    let mut text = String::new();
+    if !old_databases.is_empty() {
+        text.push_str(&format!("Old databases deleted too: {}\n", old_databases.join(", ")));
+    }
+    for left in left {
+        text.push_str(&format!("May still contain a copy: {left}\n"));
+    }
+    text
 }
 
 pub(crate) fn memory_count_text(count: usize) -> String {

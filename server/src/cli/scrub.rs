@@ -10,6 +10,7 @@ use tools::engine::{Engine, ForgetOutcome, OldDatabases};
 
 use super::confirm::confirm;
 use super::output::Printer;
+use super::preview::copies_text;
 use super::terminal_text::count_with_unit;
 
 #[derive(Debug, Args)]
@@ -99,13 +100,9 @@ pub(crate) fn run_scrub(engine: &mut Engine, printer: &Printer, arguments: &Scru
                 format!("Found {found}, removed {taken}. Rotate these secrets: copies may exist elsewhere.\n")
             }
         });
-        if !report.old_databases.is_empty() {
-            text.push_str(&format!("Old databases deleted too: {}\n", report.old_databases.join(", ")));
-        }
-        for left in &report.left {
-            text.push_str(&format!("May still contain a copy: {left}\n"));
-        }
-        advice.map_or(text.clone(), |advice| format!("{text}{advice}\n"))
+        text.push_str(&copies_text(&report.old_databases, &report.left));
+        text.extend(advice.map(|advice| format!("{advice}\n")));
+        text
     })
 }
 
