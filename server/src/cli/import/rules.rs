@@ -8,6 +8,7 @@ use schema::files::layout::Layout;
 use schema::files::project::home_dir;
 use schema::intake::capture::{PreparedMemory, prepare};
 use schema::model::memory::MemoryType;
+use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
 use serde::Serialize;
 use tools::bulk_import::ImportMode;
@@ -85,7 +86,8 @@ pub(super) fn import_rules(project: &Path, printer: &Printer, arguments: &RuleAr
 
 /// Prints what would be saved, and how to save it.
 fn print_proposals(project: &Path, printer: &Printer, items: Vec<ForeignMemory>) -> anyhow::Result<()> {
-    let proposals = shown(project, items)?;
+    let sanitizer = sanitizer(project);
+    let proposals: Vec<Proposal> = items.into_iter().filter_map(|item| proposal(item, &sanitizer)).collect();
     printer.print_value(&proposals, || {
         if proposals.is_empty() {
             return "All instructions are saved already.\n".to_owned();
@@ -100,15 +102,15 @@ fn print_proposals(project: &Path, printer: &Printer, items: Vec<ForeignMemory>)
     })
 }
 
-/// The items without their secrets.
-fn shown(project: &Path, items: Vec<ForeignMemory>) -> anyhow::Result<Vec<Proposal>> {
-    let sanitizer = settings::load(&Layout::new(project)).sanitizer;
-    let show = |item: ForeignMemory| {
-        let from = item.from(ORIGIN);
-        let prepared: PreparedMemory = prepare(item.into_draft(ORIGIN), &sanitizer)?;
-        Some(Proposal { kind: prepared.draft().kind, content: prepared.draft().content.clone(), from })
-    };
-    Ok(items.into_iter().filter_map(show).collect())
+/// An item without its secrets, or `None` if nothing of it is left.
+fn proposal(item: ForeignMemory, sanitizer: &Sanitizer) -> Option<Proposal> {
+    let from = item.from(ORIGIN);
+    let prepared: PreparedMemory = prepare(item.into_draft(ORIGIN), sanitizer)?;
+    Some(Proposal { kind: prepared.draft().kind, content: prepared.draft().content.clone(), from })
+}
+
+fn sanitizer(project: &Path) -> Sanitizer {
+    settings::load(&Layout::new(project)).sanitizer
 }
 
 fn line(proposal: &Proposal) -> String {
@@ -120,8 +122,9 @@ fn line(proposal: &Proposal) -> String {
 /// Asks about each item, and returns the accepted ones.
 fn ask_about(project: &Path, items: Vec<ForeignMemory>) -> anyhow::Result<Vec<ForeignMemory>> {
     let (mut accepted, mut saves_rest) = (Vec::new(), false);
-    let proposals = shown(project, items.clone())?;
-    for (item, proposal) in items.into_iter().zip(proposals) {
+    let sanitizer = sanitizer(project);
+    for item in items {
+        let Some(proposal) = proposal(item.clone(), &sanitizer) else { continue };
         let answer = if saves_rest { Answer::Save } else { ask(&line(&proposal))? };
         saves_rest |= answer == Answer::SaveRest;
         match answer {
