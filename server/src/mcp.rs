@@ -57,7 +57,7 @@ pub(crate) fn prepare_tool_list() {
 pub(crate) struct McpServer {
     dispatcher: Dispatcher,
     changes: ChangeFeed,
-    /// Becomes true when the connection or the server ends, which stops listeners.
+    /// Is cancelled when the connection or the server ends, which stops listeners.
     ending: CancellationToken,
     subscriptions: Subscriptions,
 }

@@ -113,6 +113,7 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
             || is_heading
             || is_taken_back
             || is_redacted
+            || cues::names_no_step(&text[range.clone()])
             || !fits(&text[range.clone()], least_columns)
         {
             continue;

@@ -116,27 +116,44 @@ pub(crate) fn is_idle(folded: &str) -> bool {
 pub(crate) fn is_one_off(folded: &str) -> bool {
     static TODAY: WordList =
         WordList::phrases("just for today|only for today|just for tonight|only for tonight|for tonight's");
-    static ORDERS: WordList = WordList::words("build check deploy flash leave run skip test use");
+    static ORDERS: WordList = WordList::words("build check deploy flash run skip test use");
     static BARELY: WordList = WordList::phrases("just this |only this |한 번만|한번만|一回だけ");
     let is_limited = words(folded).any(|word| matches!(word, "only" | "just"));
     let is_this_time = folded.contains("only ") && folded.contains("this time");
     // "run just the scan tests today"
     let is_order = || words(folded).next().is_some_and(|first| ORDERS.contains(first));
     let names_today = || folded.split_whitespace().any(|word| word.trim_end_matches(['.', ',', '!']) == "today");
-    let is_today =
-        TODAY.occurs_in(folded) || is_order() && (is_limited && names_today() || folded.contains(" for today"));
+    let is_today = TODAY.occurs_in(folded) || is_limited && is_order() && names_today() || leaves_out_today(folded);
     holds_once(folded)
         || BARELY.occurs_in(folded)
         || is_limited && folded.contains("for now")
         || is_this_time
         || is_today
+        || leaves_out_of_this_run(folded)
+}
+
+/// Whether a sentence in lower case leaves something out today: "leave e2e out for today, Detox is down". A report "for today's orders" is
+/// an object.
+fn leaves_out_today(folded: &str) -> bool {
+    let is_order = words(folded).next().is_some_and(|first| matches!(first, "leave" | "skip" | "use"));
+    let (_, rest) = folded.split_once(" for today").unwrap_or(("", "'"));
+    is_order && (rest.is_empty() || rest.starts_with([',', '.', '!', ';']))
+}
+
+/// Whether a Korean sentence orders to leave something out of one build or commit: "이번 빌드는 린트 빼고 뽑아주세요".
+fn leaves_out_of_this_run(folded: &str) -> bool {
+    static RUNS: WordList = WordList::phrases("이번 빌드는 |이번 커밋은 |이번 푸시는 ");
+    static WITHOUT: WordList = WordList::phrases("빼고|없이|말고|건너뛰|생략");
+    static ORDERS: WordList = WordList::words("줘 줘요 주세요 하자 합시다 갑시다");
+    let sentence = folded.trim_end_matches(|c: char| !c.is_alphanumeric());
+    RUNS.occurs_in(sentence) && WITHOUT.occurs_in(sentence) && ORDERS.ends(sentence)
 }
 
 /// Whether a sentence says in so many words that it holds only this time. "Retry only once" does not.
 pub(crate) fn holds_once(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
         "this once|this time only|this one time|as a one-off|for this one |for this one,|just for this |only for this |오늘만|\
-         이번건 |이번 빌드는 |이번 커밋은 |이번 푸시는 |今回だけ|今回のみ|今日だけ",
+         이번건 |今回だけ|今回のみ|今日だけ",
     );
     ONCE.occurs_in(folded)
         || folded.trim_end_matches(['.', '!', ' ']).ends_with("for this one")
@@ -223,6 +240,9 @@ mod tests {
     #[case("leave e2e out for today, Detox is down again", true)]
     #[case("급해서 그런데 이번 빌드는 린트 빼고 뽑아주세요", true)]
     #[case("that was all for today", false)]
+    #[case("use the green badge for today's date", false)]
+    #[case("이번 빌드는 실패했어요, 로그 좀 봐주세요", false)]
+    #[case("이번 커밋은 왜 이렇게 커?", false)]
     #[case("오늘은 로그인 버그부터 잡자", false)]
     #[case("as of today only node 22 is supported", false)]
     #[case("only node 7 fails since today's build", false)]

@@ -72,6 +72,7 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     let tasks: &[&str] = &tasks.iter().map(String::as_str).collect::<Vec<_>>();
     // A terse report may go on with a small letter: "cells ordered. roll out on Monday".
     let reports = sentences(text).into_iter().flat_map(|sentence| sentence.split(". ")).map(without_quotations);
+    let reports = reports.filter(|report| !closings::reports_permission(report));
     let reports = reports.flat_map(|report| match reports_an_end(&report) {
         true => vec![report],
         false => clauses_that_report(&report),
@@ -135,11 +136,17 @@ fn only_meant(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
     })
 }
 
-/// Returns the terms of who did it, directly before a Korean verb: "CS" of "주문 보정은 CS에서 끝냈대요".
+/// Returns the terms of who did it, directly before a Korean verb: "CS" of "주문 보정은 CS에서 끝냈대요". Without hearsay, "에서" marks a place
+/// unless a team is named.
 fn agent(report: &str) -> Vec<String> {
-    static PARTICLES: WordList = WordList::words("에서 께서 님이 팀이");
-    let words: Vec<&str> = report.split_whitespace().collect();
-    let is_agent = |pair: &&[&str]| PARTICLES.ends(pair[0]) && KOREAN_ENDS.begins(pair[1]);
+    static PEOPLE: WordList = WordList::words("께서 님이 팀이 팀에서 쪽에서 측에서");
+    static DONE: WordList = WordList::words("끝났 끝냈 완료 마쳤 처리 했 고쳤");
+    static HEARSAY: WordList = WordList::words("대요 대 답니다");
+    let words: Vec<&str> =
+        report.split_whitespace().map(|word| word.trim_end_matches(|c: char| !c.is_alphanumeric())).collect();
+    let is_agent = |pair: &&[&str]| {
+        DONE.begins(pair[1]) && (PEOPLE.ends(pair[0]) || pair[0].ends_with("에서") && HEARSAY.ends(pair[1]))
+    };
     words.windows(2).find(is_agent).map(|pair| terms(pair[0])).unwrap_or_default()
 }
 
@@ -263,10 +270,26 @@ mod tests {
     )]
     #[case::by_another_team("아까 그 주문들 보정은 CS에서 끝냈대요.", "마이너스로 결제된 주문 세 건 보정하기", true)]
     #[case::another_by_another_team("로그인은 CS에서 끝냈대요.", "마이너스로 결제된 주문 세 건 보정하기", false)]
+    #[case::in_a_place("결제 재시도는 로컬에서 끝냈습니다.", "결제 재시도 운영 배포", false)]
+    #[case::in_another_place("결제 오류가 운영에서 나옵니다.", "결제 오류 로그 수집", false)]
     #[case::korean_permission("법무팀 OK 떨어졌어요", "파일 정리 여부를 법무팀에 확인받기", true)]
     #[case::permission("Legal signed off on Friday.", "ask legal about the old recordings", true)]
     #[case::permission_of_another("Security signed off.", "ask legal about the old recordings", false)]
     #[case::permission_for_work("Legal signed off.", "rewrite the legal page of the task list", false)]
+    #[case::permission_for_another_thing(
+        "Legal signed off on the privacy page.",
+        "ask legal about the old recordings",
+        false
+    )]
+    #[case::permission_is_the_subject("게시판 디자인 컨펌 났어요.", "문의 게시판 디자인 적용하기", false)]
+    #[case::work_on_approvals("Dana signed off on the refund flow.", "add an approval step to the refund flow", false)]
+    #[case::asked_for_permission("법무팀 승인 받았는지 확인해 주세요", "개인정보 문구 법무팀 승인 받기", false)]
+    #[case::if_permitted("법무팀 승인 받았으면 배포해 주세요", "개인정보 문구 법무팀 승인 받기", false)]
+    #[case::still_on_the_list(
+        "What's left from the list is the article.",
+        "withdraw the article about the warning",
+        false
+    )]
     #[case::no_permission("Legal has not signed off.", "ask legal about the old recordings", false)]
     #[case::korean_suffices("설정을 바꾸면 됩니다.", "설정 화면 정리", false)]
     #[case::off_the_list(

@@ -95,16 +95,7 @@ fn remember_session(project: &Path, printer: &Printer) -> anyhow::Result<()> {
 }
 
 fn save_decision(engine: &mut Engine) -> anyhow::Result<()> {
-    engine.save(&SaveInput {
-        kind: MemoryType::Decision,
-        content: DECISION.to_owned(),
-        also: None,
-        tags: Vec::new(),
-        metadata: None,
-        long_term: true,
-        supersedes: None,
-        share: false,
-    })?;
+    engine.save(&SaveInput { long_term: true, ..SaveInput::new(MemoryType::Decision, DECISION.to_owned()) })?;
     Ok(())
 }
 

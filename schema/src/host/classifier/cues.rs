@@ -99,9 +99,22 @@ pub(super) fn is_steps_heading(line: &str) -> bool {
     HEADINGS.contains(&bare(line))
 }
 
-/// Whether a sentence begins with such a heading and a colon: "To do: renew the key".
+/// Whether a sentence begins with such a heading and a colon: "To do: renew the key". After a number, as in "Remaining: 3 of 40", it may
+/// only count.
 pub(super) fn begins_with_steps_heading(sentence: &str) -> bool {
-    sentence.split_once(": ").is_some_and(|(lead, _)| is_steps_heading(lead))
+    below_heading(sentence).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether a sentence says that no step is open, as in "Remaining: none", or opens an address.
+pub(super) fn names_no_step(sentence: &str) -> bool {
+    static NO_STEP: WordList = WordList::phrases("none|nothing|n/a|http|localhost|없");
+    below_heading(sentence).is_some_and(|rest| NO_STEP.begins(&rest.to_lowercase()))
+}
+
+/// Returns what follows the heading of open steps and a colon.
+fn below_heading(sentence: &str) -> Option<&str> {
+    let (lead, rest) = sentence.split_once(": ")?;
+    is_steps_heading(lead).then(|| rest.trim_start())
 }
 
 /// Returns a line in lower case without the signs around it, such as a colon.

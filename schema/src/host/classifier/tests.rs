@@ -25,6 +25,9 @@ fn japanese_is_concluded_by_plain_cues_only(#[case] text: &str, #[case] expected
 #[case::open("Open:\n- write a codemod\n- 3.0 needs a note", 2)]
 #[case::next("Done.\n\nNext:\n- write a codemod", 1)]
 #[case::korean("다음에 할 것: 느린 e2e 상위 10개 쪼개기(결제 스펙 하나가 4분입니다).", 1)]
+#[case::none("Remaining: none. The suite is green.", 0)]
+#[case::korean_none("남은 작업: 없습니다.", 0)]
+#[case::address("Open: http://localhost:3000 in the browser", 0)]
 #[case::no_steps("Left:\n- a sidebar\n\nRight:\n- the text", 0)]
 fn items_below_the_heading_of_steps_are_tasks(#[case] text: &str, #[case] count: usize) {
     assert_eq!(kinds(text, Speaker::Agent), vec![MemoryType::Task; count]);

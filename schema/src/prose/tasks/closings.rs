@@ -1,5 +1,6 @@
 //! Tasks that are closed in other words than their own: "take that off the list", or in another language.
 
+use super::lists::names_everything_left;
 use super::reports::{is_kana, is_no_report};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
@@ -20,7 +21,7 @@ pub(super) fn closed(text: &str, tasks: &[&str]) -> Vec<usize> {
         let phrase = CLOSINGS.iter().find(|phrase| lower.contains(**phrase))?;
         let count = if phrase.contains(" two") || phrase.contains(" both") { 2 } else { 1 };
         let is_denied = lower.split_whitespace().any(|word| word.ends_with("n't") || word == "not");
-        if is_denied || lower.trim_end().ends_with(['?', '？']) {
+        if is_denied || lower.trim_end().ends_with(['?', '？']) || names_everything_left(part) {
             return None;
         }
         let before = at.checked_sub(1).map(|before| parts[before]);
@@ -220,23 +221,37 @@ pub(super) fn reported_in_another_language(report: &str, tasks: &[&str]) -> Opti
     (is_korean(report) != is_korean(tasks[at]) && is_named(&tasks[at])).then_some(at)
 }
 
-/// Returns the task that waits for the permission or the answer which a sentence says has come: "Legal signed off", "법무팀 OK 떨어졌어요".
+/// Phrases of permissions that have come, in lower case.
+static ALLOWS: WordList = WordList::phrases(
+    "signed off|gave us the ok|gave the ok|gave us the go-ahead|gave the go-ahead|greenlit|approved it|ok 떨어졌|ok 났|ok 받았|\
+     승인 떨어졌|승인 났|승인났|승인 받았|승인받았|허락 받았|허락받았|컨펌 났|컨펌 받았|컨펌받았",
+);
+
+/// Whether a sentence reports a permission, which is no report of work.
+pub(super) fn reports_permission(sentence: &str) -> bool {
+    ALLOWS.occurs_in(&sentence.to_lowercase())
+}
+
+/// Returns the task that only waits for a permission which has come: "Legal signed off", "법무팀 OK 떨어졌어요". All that the sentence names must
+/// be in the task, so a permission for something else closes nothing.
 pub(super) fn allowed(sentence: &str, tasks: &[&str]) -> Option<usize> {
-    static ALLOWS: WordList = WordList::phrases(
-        "signed off|gave us the ok|gave the ok|gave us the go-ahead|gave the go-ahead|greenlit|approved it|ok 떨어졌|ok 났|ok 받았|\
-         승인 떨어졌|승인 났|승인났|승인 받았|승인받았|허락 받았|허락받았|컨펌 났|컨펌 받았|컨펌받았",
+    static ASKS: WordList = WordList::phrases("ask |check with |clear |get |request ");
+    static KOREAN_ASKS: WordList = WordList::phrases(
+        "확인받기|확인 받기|승인 받기|승인받기|허락 받기|컨펌 받기|물어보기|문의하기|문의|협의|협의하기|요청하기",
     );
-    static ASKS: WordList = WordList::phrases(
-        " ask | check with|clear with|sign-off|sign off|approval|permission|확인받|확인 받|승인|허락|컨펌|문의|물어|협의",
-    );
+    static DAYS: WordList = WordList::words("monday tuesday wednesday thursday friday saturday sunday today yesterday");
     if is_no_report(sentence) {
         return None;
     }
     let folded = sentence.to_lowercase();
-    let phrase = ALLOWS.iter().find(|phrase| folded.contains(**phrase))?;
-    let said = terms(&folded.replace(phrase, " "));
+    let (before, after) = ALLOWS.iter().find_map(|phrase| folded.split_once(phrase))?;
+    let after = after.trim_start_matches(is_hangul);
+    let said: Vec<String> =
+        terms(&format!("{before} {after}")).into_iter().filter(|term| !DAYS.contains(term)).collect();
     only_one(tasks, |task| {
-        ASKS.occurs_in(&format!(" {}", task.to_lowercase())) && shared_terms(&terms(task), &said) > 0
+        let folded = task.trim().to_lowercase();
+        let asks = ASKS.begins(&folded) || KOREAN_ASKS.ends(&folded);
+        asks && !said.is_empty() && shared_terms(&said, &terms(task)) == said.len()
     })
 }
 

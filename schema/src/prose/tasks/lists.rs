@@ -16,8 +16,10 @@ static LEFT_BEFORE: WordList = WordList::phrases(
      하나 남았|하나 남음|만 하면 끝|만 하면 됩",
 );
 
-/// Korean phrases behind what is left, beside which nothing is if the sentence begins with "now".
-static LEFT_NOW: WordList = WordList::phrases("이 남았|가 남았|이 남았습니다|가 남았습니다|이 남습니다|가 남습니다");
+/// Korean phrases behind a list of what is left, at the end of a sentence.
+static LEFT_NOW: WordList = WordList::phrases(
+    "이 남았습니다|가 남았습니다|이 남았어요|가 남았어요|이 남았어|가 남았어|이 남습니다|가 남습니다",
+);
 
 /// Words of conditions, which say what will be left.
 static CONDITIONS: WordList = WordList::phrases("if |once |after |when |면 |뒤에 |후에 ");
@@ -66,14 +68,28 @@ fn everything_left(sentence: &str) -> Option<String> {
         (!CONDITIONS.occurs_in(before)).then(|| (before.to_owned(), behind.to_owned()))
     };
     let next = split(&LEFT_NEXT).map(|(_, behind)| until_clause(&behind));
-    // "이제 A와 B가 남았습니다": now these are left.
-    let now = || split(&LEFT_NOW).map(|(before, _)| before).filter(|before| before.trim_start().starts_with("이제 "));
-    // "Both are closed, which leaves the report."
-    let leaves = || {
-        let (before, behind) = folded.split_once(", which leaves ").or_else(|| folded.split_once(", leaving only "))?;
-        reports_an_end(before).then(|| until_clause(behind))
-    };
-    next.or_else(|| split(&LEFT_BEFORE).map(|(before, _)| before)).or_else(now).or_else(leaves)
+    let leaves = || left_by_the_end_of_others(&folded).map(until_clause);
+    next.or_else(|| split(&LEFT_BEFORE).map(|(before, _)| before)).or_else(|| left_now(&folded)).or_else(leaves)
+}
+
+/// Returns what a Korean sentence in lower case lists as left now: "이제 A와 B가 남았습니다". One thing may be among others, and something may
+/// be left of a thing.
+fn left_now(folded: &str) -> Option<String> {
+    let listed = folded.trim_end_matches(['.', '!', ' ']).strip_prefix("이제 ")?;
+    let phrase = LEFT_NOW.iter().find(|phrase| listed.ends_with(**phrase))?;
+    let named = &listed[..listed.len() - phrase.len()];
+    let is_list = AND.iter().any(|word| named.contains(word));
+    let is_within = named.split_whitespace().any(|word| word.ends_with('에') || word.ends_with("에서"));
+    (is_list && !is_within).then(|| named.to_owned())
+}
+
+/// Returns what is left because others are done: "#2 and #3 are closed, which leaves the report". "I used a soft delete, which leaves the
+/// row in place" closes nothing.
+fn left_by_the_end_of_others(folded: &str) -> Option<&str> {
+    static STAYS: WordList = WordList::phrases("in place|unchanged|as is|intact|untouched|alone");
+    let (before, named) = folded.split_once(", which leaves ")?;
+    let is_state = lower_words(before).any(|word| matches!(word, "is" | "are" | "was" | "were"));
+    (is_state && reports_an_end(before) && !STAYS.occurs_in(named)).then_some(named)
 }
 
 /// Phrases in lower case that order a whole list.
@@ -192,6 +208,9 @@ mod tests {
     #[case::of_the_list("The chip fits. What's left from the list is the article.", &CLIENT, &[1, 2])]
     #[case::closed("Both tables are closed, which leaves the article.", &CLIENT, &[1, 2])]
     #[case::korean_now("둘 다 맞췄습니다. 이제 대시보드와 시간대 처리가 남았습니다.", &KOREAN, &[0])]
+    #[case::korean_partly("이제 대시보드가 남았고 시간대 처리는 절반쯤 했습니다.", &KOREAN, &[])]
+    #[case::korean_within("이제 대시보드에 오류와 경고가 남았습니다.", &KOREAN, &[])]
+    #[case::in_place("I switched to a soft delete, which leaves the article in place.", &CLIENT, &[])]
     #[case::korean_still("아직 시간대 처리가 남았습니다.", &KOREAN, &[])]
     #[case::korean("초록색이야. 이제 발송 성공률 대시보드만 남았어.", &KOREAN, &[0, 1])]
     #[case::more_than_the_list(

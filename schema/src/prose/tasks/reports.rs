@@ -99,7 +99,7 @@ static ASKS: WordList = WordList::words(
 );
 
 static KOREAN_DOUBTS: WordList = WordList::phrases(
-    "취소|철회|안 했|안했|안 됐|안됐| 못 |아니|없습니다|없어요|한 적|말고|보류|연기|거부|반려|하려|할게|하면|되면|라고 |나요|까요|같습니다|면 됩니다|안 됩",
+    "취소|철회|안 했|안했|안 됐|안됐| 못 |아니|없습니다|없어요|한 적|말고|보류|연기|거부|반려|하려|할게|하면|되면|라고 |나요|까요|는지|았으면|었으면|다면|같습니다|면 됩니다|안 됩",
 );
 
 /// Words that report completion.

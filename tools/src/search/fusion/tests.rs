@@ -44,17 +44,7 @@ fn fixture(settings: &Settings, notes: &[String]) -> SearchFixture {
     let project = tempfile::tempdir().unwrap();
     let mut engine = Engine::open_with(project.path(), None, settings).unwrap();
     for content in notes {
-        let input = SaveInput {
-            kind: MemoryType::Learning,
-            content: content.clone(),
-            also: None,
-            tags: Vec::new(),
-            metadata: None,
-            long_term: false,
-            supersedes: None,
-            share: false,
-        };
-        engine.save(&input).unwrap();
+        engine.save(&SaveInput::new(MemoryType::Learning, content.clone())).unwrap();
     }
     SearchFixture { _project: project, engine }
 }

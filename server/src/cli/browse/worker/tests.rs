@@ -11,17 +11,7 @@ fn project() -> (tempfile::TempDir, String) {
     let project = tempfile::tempdir().unwrap();
     let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
     let content = "Acknowledge \u{1b}[2J webhooks after the commit".to_owned();
-    let kind = MemoryType::Decision;
-    let saved = engine.save(&SaveInput {
-        kind,
-        content,
-        also: None,
-        tags: Vec::new(),
-        metadata: None,
-        long_term: false,
-        supersedes: None,
-        share: false,
-    });
+    let saved = engine.save(&SaveInput::new(MemoryType::Decision, content));
     (project, saved.unwrap().id)
 }
 
@@ -100,16 +90,7 @@ fn failed_request_reports_its_error() {
 fn tasks_are_listed_with_their_state() {
     let (project, _) = project();
     let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
-    let input = |content: &str| SaveInput {
-        kind: MemoryType::Task,
-        content: content.to_owned(),
-        also: None,
-        tags: Vec::new(),
-        metadata: None,
-        long_term: false,
-        supersedes: None,
-        share: false,
-    };
+    let input = |content: &str| SaveInput::new(MemoryType::Task, content.to_owned());
     let [done, open] = ["Rename the job", "Cut over the DNS"].map(|text| engine.save(&input(text)).unwrap().id);
     drop(engine);
     let worker = BrowseWorker::start(project.path().to_owned()).unwrap();
