@@ -232,8 +232,8 @@ pub(super) fn reports_permission(sentence: &str) -> bool {
     ALLOWS.occurs_in(&sentence.to_lowercase())
 }
 
-/// Returns the task that only waits for a permission which has come: "Legal signed off", "법무팀 OK 떨어졌어요". All that the sentence names must
-/// be in the task, so a permission for something else closes nothing.
+/// Returns the task that waits for a permission which a sentence reports: "법무팀 OK 떨어졌어요". The task must have all terms of the sentence,
+/// because a permission for something else closes nothing.
 pub(super) fn allowed(sentence: &str, tasks: &[&str]) -> Option<usize> {
     static ASKS: WordList = WordList::phrases("ask |check with |clear |get |request ");
     static KOREAN_ASKS: WordList = WordList::phrases(
