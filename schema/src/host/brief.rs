@@ -23,6 +23,9 @@ use knowledge::Knowledge;
 const SMALL: usize = 500;
 const PROJECT: usize = 40;
 
+/// How many of the last sessions have their open tasks listed. Of older ones that nobody saved on purpose, most are done, so they are counted.
+const LISTED: usize = 2;
+
 /// The reason why a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionSource {
@@ -92,24 +95,26 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     let problems =
         Part::new("", 1_000, problems.iter().map(|text| format!("Problem of this memory: {}", summary_line(text))));
     let long_term = long_term::part(layout, rows, &knowledge)?;
+    let sessions = work::real_sessions(rows, session_id)?;
+    let tasks = knowledge.tasks(work::start_of_last(LISTED, &sessions));
     let mut parts = vec![problems, long_term];
     let details = match source {
         SessionSource::Compact => {
             parts.extend(work::this_session(rows, session_id, &knowledge)?);
-            parts.push(knowledge.tasks());
-            Some(work::earlier(rows, session_id, &knowledge)?)
+            parts.push(tasks);
+            Some(work::earlier(&sessions, &knowledge))
         }
         // A person who clears a session wants no outcome or turn of it.
         SessionSource::Clear => {
-            parts.push(knowledge.tasks());
-            Some(work::before_cleared(rows, session_id, &knowledge)?)
+            parts.push(tasks);
+            Some(work::before_cleared(rows, session_id, &sessions, &knowledge)?)
         }
         SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
             if source == SessionSource::Resume {
                 parts.extend(work::resumed(rows, session_id, &knowledge)?);
             }
-            parts.push(knowledge.tasks());
-            let found = work::sessions(rows, session_id, &knowledge)?;
+            parts.push(tasks);
+            let found = work::sessions(&sessions, &knowledge);
             parts.extend(found.outlines);
             Some(found.turns)
         }

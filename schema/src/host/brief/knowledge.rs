@@ -219,10 +219,16 @@ impl Knowledge {
         self.entries.iter().filter(|entry| !entry.is_replaced && kinds.contains(&entry.row.memory.kind))
     }
 
-    /// Returns the open tasks, newest first.
-    pub(super) fn tasks(&self) -> Part {
+    /// Returns the open tasks, newest first. Those that were found in text before `since` are only counted.
+    pub(super) fn tasks(&self, since: Option<Moment>) -> Part {
         let open = self.of(&[MemoryType::Task]).filter(|entry| entry.row.is_open_task());
-        Part::new("Open tasks", 500, open.map(|entry| line("- [ ] ", &entry.text, &entry.row)))
+        let (old, listed): (Vec<&Entry>, Vec<&Entry>) = open.partition(|entry| entry.was_found_before(since));
+        let mut lines: Vec<Line> = listed.iter().map(|task| line("- [ ] ", &task.text, &task.row)).collect();
+        if !old.is_empty() {
+            let count = format!("- {} from earlier sessions, perhaps done: memory_search with type=task", old.len());
+            lines.push(count.into());
+        }
+        Part::new("Open tasks", 500, lines)
     }
 
     /// Returns what holds for the project. Entries of `MEMORY.md` are shown with that file.
@@ -293,6 +299,12 @@ impl Entry {
         let attributes = &self.row.memory.attributes;
         let importance = attributes.importance.unwrap_or_else(|| self.row.memory.kind.default_importance());
         (team_author(&self.row.path).is_none(), self.standing, !attributes.auto, importance)
+    }
+
+    /// Whether it was found in text before a moment, and not again since.
+    fn was_found_before(&self, since: Option<Moment>) -> bool {
+        let said = self.row.state.repeated_at.unwrap_or(self.row.memory.at);
+        self.row.memory.attributes.auto && since.is_some_and(|since| said.unix() < since.unix())
     }
 
     fn line(&self) -> Line {

@@ -331,3 +331,35 @@ fn recalled_memory_is_dated_and_escaped() {
     "#);
     assert_eq!(recall_context(&[]), None);
 }
+
+#[test]
+fn tasks_found_before_the_last_two_sessions_are_counted() {
+    let mut fixture = BriefFixture::new(&[]);
+    let found = || MemoryAttributes { auto: true, ..MemoryAttributes::default() };
+    for (session, task) in [("1", "write the man page"), ("2", "rotate the keys"), ("3", "bump the crate")] {
+        fixture.capture(session, MemoryType::UserPrompt, "fix the parser of dates", MemoryAttributes::default());
+        fixture.capture(session, MemoryType::AssistantResponse, "The parser reads dates.", MemoryAttributes::default());
+        fixture.capture(session, MemoryType::Task, task, found());
+    }
+    fixture.capture("1", MemoryType::Task, "ask the lawyers", MemoryAttributes::default());
+    let shown = fixture.startup_brief();
+    for task in ["- [ ] bump the crate", "- [ ] rotate the keys", "- [ ] ask the lawyers", "- 1 from earlier sessions"] {
+        assert!(shown.contains(task), "{task}: {shown}");
+    }
+    assert!(!shown.contains("man page"), "{shown}");
+    // A session that only recalls is none of the two.
+    fixture.capture("4", MemoryType::UserPrompt, "what did we decide about dates?", MemoryAttributes::default());
+    fixture.capture("4", MemoryType::AssistantResponse, "The parser reads them.", MemoryAttributes::default());
+    let shown = fixture.startup_brief();
+    assert!(shown.contains("rotate the keys"), "{shown}");
+}
+
+#[rstest]
+#[case("Which one counts?", true)]
+#[case("시크릿은 vault랑 sealed secrets 중에 뭐가 나을까", true)]
+#[case("We have two stores. Redis or Postgres?", true)]
+#[case("Redis or Postgres? Take Postgres.", false)]
+#[case("why is the export slow?", false)]
+fn question_about_ways_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
+    assert_eq!(work::asks_to_choose(prompt), expected);
+}

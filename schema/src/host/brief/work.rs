@@ -4,6 +4,7 @@ use super::budget::{LINE, Part};
 use super::knowledge::Knowledge;
 use crate::host::classifier::introduces_steps;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
+use crate::model::moment::Moment;
 use crate::model::word_list::WordList;
 use crate::prose::gist::shortened;
 use crate::prose::sentences::sentences;
@@ -38,34 +39,36 @@ pub(super) struct Sessions {
     pub(super) turns: Part,
 }
 
-pub(super) fn sessions(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Sessions> {
-    let found = real_sessions(rows, session_id)?;
-    let validity = Validity::new(knowledge, &found);
+pub(super) fn sessions(found: &[SessionRecord], knowledge: &Knowledge) -> Sessions {
+    let validity = Validity::new(knowledge, found);
     let (last, earlier) = found.split_at(found.len().min(1));
     let last = last.iter().flat_map(|record| session(record, &validity));
     let earlier = earlier.iter().filter_map(|record| in_one_line(record, &validity));
-    Ok(Sessions {
+    Sessions {
         outlines: [Part::new("Last session", 700, last), Part::new("Before that", 400, earlier)],
-        turns: Part::filler("Asked and answered in these sessions", turns(&found, &validity)),
-    })
+        turns: Part::filler("Asked and answered in these sessions", turns(found, &validity)),
+    }
 }
 
 /// Returns the sessions before the current one in one line each, if there is space. Not every outcome is also a conclusion.
-pub(super) fn earlier(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Part> {
-    let found = real_sessions(rows, session_id)?;
-    let validity = Validity::new(knowledge, &found);
-    Ok(Part::filler("Earlier sessions", found.iter().filter_map(|record| in_one_line(record, &validity))))
+pub(super) fn earlier(found: &[SessionRecord], knowledge: &Knowledge) -> Part {
+    let validity = Validity::new(knowledge, found);
+    Part::filler("Earlier sessions", found.iter().filter_map(|record| in_one_line(record, &validity)))
 }
 
 /// Returns the outcomes of the sessions before the one that was just cleared, if there is space.
-pub(super) fn before_cleared(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Part> {
+pub(super) fn before_cleared(
+    rows: Rows<'_>,
+    session_id: &str,
+    found: &[SessionRecord],
+    knowledge: &Knowledge,
+) -> rusqlite::Result<Part> {
     let last = rows.last_sessions(session_id, 1)?.pop();
-    let found = real_sessions(rows, session_id)?;
     let is_cleared = found.first().is_some_and(|record| {
         let reason = record.place.end_reason.as_deref();
         Some(&record.id) == last.as_ref() && reason.is_none_or(|reason| reason == "clear")
     });
-    let validity = Validity::new(knowledge, &found);
+    let validity = Validity::new(knowledge, found);
     let outcome = |record: &SessionRecord| {
         let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome))?;
         Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LINE + 60)))
@@ -74,8 +77,8 @@ pub(super) fn before_cleared(rows: Rows<'_>, session_id: &str, knowledge: &Knowl
     Ok(Part::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)))
 }
 
-/// Returns the last real sessions before the current one.
-fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
+/// Returns the last real sessions before the current one, newest first.
+pub(super) fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
     for id in rows.last_sessions(session_id, LOOKED_AT)? {
         // A session of another member may have left only an entry in `MEMORY.md`.
@@ -86,6 +89,11 @@ fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<Sessi
         }
     }
     Ok(found)
+}
+
+/// Returns when the `count`th of these sessions began, newest first. One that only recalls or plans does not count.
+pub(super) fn start_of_last(count: usize, found: &[SessionRecord]) -> Option<Moment> {
+    found.iter().filter(|record| title_of(record).is_some()).nth(count - 1).map(|record| record.started)
 }
 
 /// Returns what the resumed session did so far, in a few lines.
@@ -186,7 +194,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         let date = record.started.date();
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
             let next = record.turns.get(number + 1).map_or("", |next| next.asked.as_str());
-            if is_idea(&turn.asked) && declines(next) {
+            if is_idea(&turn.asked) && declines(next) || asks_to_choose(&turn.asked) {
                 return None;
             }
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
@@ -238,6 +246,13 @@ fn is_idea(asked: &str) -> bool {
          의견도 있|의견이 있|얘기도 있|얘기가 있|어떨까|어때|도 되나|는 어떻게 보|은 어떻게 보|이참에",
     );
     IDEAS.occurs_in(&asked.to_lowercase())
+}
+
+/// Whether a prompt asks which of several ways to take. The choice itself is a decision, and the ways that were not chosen would mislead.
+pub(super) fn asks_to_choose(asked: &str) -> bool {
+    static CHOOSES: WordList = WordList::phrases(" or |which one|which of| vs |중에|뭐가 나|뭐가 좋|뭐가 더");
+    let asked = asked.to_lowercase();
+    is_question(&asked) && sentences(&asked).last().is_some_and(|last| CHOOSES.occurs_in(last))
 }
 
 /// Whether a prompt begins by declining what was said before it: "nah, too much work". "No problem, do it" does not.
