@@ -347,7 +347,7 @@ fn tasks_found_before_the_last_two_sessions_are_counted() {
         assert!(shown.contains(task), "{task}: {shown}");
     }
     assert!(!shown.contains("man page"), "{shown}");
-    // A session that only recalls is none of the two.
+    // A session that only recalls does not count.
     fixture.capture("4", MemoryType::UserPrompt, "what did we decide about dates?", MemoryAttributes::default());
     fixture.capture("4", MemoryType::AssistantResponse, "The parser reads them.", MemoryAttributes::default());
     let shown = fixture.startup_brief();
