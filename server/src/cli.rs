@@ -16,6 +16,7 @@ mod export;
 mod filter_arguments;
 mod forget;
 mod gc;
+mod help;
 mod import;
 mod init;
 mod insights;
@@ -46,10 +47,11 @@ mod uninstall;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use schema::files::environment;
 
 use crate::{exit, log};
+use arguments::{CliArguments, CliCommand};
 
 /// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
@@ -57,8 +59,7 @@ pub fn main() -> ExitCode {
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let words: Vec<OsString> = std::env::args_os().collect();
-    let arguments =
-        serve_fast_path::parse_serve_arguments(&words).unwrap_or_else(|| arguments::CliArguments::parse_from(words));
+    let arguments = serve_fast_path::parse_serve_arguments(&words).unwrap_or_else(|| parse(words));
     log::init_logging(log_level_override(&arguments).as_deref());
     match run::run(arguments) {
         Ok(status) => status,
@@ -66,10 +67,16 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Parses the arguments. Prints the help, or what is wrong, and ends the process if there is nothing to run.
+fn parse(words: Vec<OsString>) -> CliArguments {
+    let matches = help::group_commands(CliArguments::command()).get_matches_from(words);
+    CliArguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
 /// The log filter. The browser fills the screen, so it logs nothing.
-fn log_level_override(arguments: &arguments::CliArguments) -> Option<String> {
+fn log_level_override(arguments: &CliArguments) -> Option<String> {
     match arguments.command {
-        arguments::CliCommand::Browse(_) => Some("off".to_owned()),
+        CliCommand::Browse(_) => Some("off".to_owned()),
         _ => environment::text("JIKIME_LOG"),
     }
 }

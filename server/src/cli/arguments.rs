@@ -35,7 +35,7 @@ use super::team::{ShareArguments, SharedIdArgument, TeamArguments};
 use super::timeline::TimelineArguments;
 use super::uninstall::UninstallArguments;
 
-const STYLES: Styles = Styles::styled()
+pub(super) const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
     .literal(AnsiColor::Cyan.on_default());
@@ -76,7 +76,7 @@ impl CliCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CliCommand {
-    /// Set up the memory of this project: the store, the server and the hooks
+    /// Set up this project: the store, the server and the hooks
     #[command(after_help = "Example: jikime-memory init --host claude-code --host codex")]
     Init(InitArguments),
     /// Remove the setup from host files; memories stay
@@ -84,15 +84,15 @@ pub(crate) enum CliCommand {
     /// Check the setup, suggest fixes, and repair with --fix
     #[command(after_help = "The exit status is 1 if there are problems, else 0.")]
     Doctor(DoctorArguments),
-    /// Run the MCP server on standard input and output; hosts start this
+    /// Run the MCP server; hosts start this
     Serve(ServeArguments),
     /// Another name for serve, which some host files use
     #[command(subcommand)]
     Mcp(McpCommand),
-    /// Search memories and notes by words or a question in any language
+    /// Search by words or a question in any language
     #[command(after_help = "Example: jikime-memory search 왜 Redis를 쓰기로 했지")]
     Search(SearchArguments),
-    /// Browse memories in full screen: search as you type, read, edit, delete, promote
+    /// Browse in full screen: search as you type, read, edit, delete
     Browse(BrowseArguments),
     /// View and edit memories in a web page
     #[command(after_help = "The page is reachable from this machine only, and ends 15 minutes after it was closed.")]
@@ -108,7 +108,7 @@ pub(crate) enum CliCommand {
     /// List open tasks, or close one
     #[command(after_help = "Example: jikime-memory tasks --close 0af312aa --by \"merged in #41\"")]
     Tasks(TasksArguments),
-    /// Show a memory by id, a day by date, or a file of the store by path
+    /// Show a memory, a day, or a file of the store
     Show {
         /// An id or its unique beginning, a day such as 2026-01-28 or today, MEMORY, or the path of a file
         what: String,
@@ -122,7 +122,7 @@ pub(crate) enum CliCommand {
     /// Change the text of a memory; its id, type and tags stay
     #[command(after_help = "Example: jikime-memory edit 4f368b8b --text \"Cache JWT tokens in Redis for ten minutes\"")]
     Edit(EditArguments),
-    /// List preferences, conventions and patterns, with their standing and the texts that they come from
+    /// List preferences, conventions and patterns with their sources
     Insights,
     /// Move a memory to MEMORY.md, which every session loads
     Promote(PromoteArguments),
@@ -132,7 +132,7 @@ pub(crate) enum CliCommand {
     Supersede(SupersedeArguments),
     /// Note that a memory still holds, although its code changed
     Confirm(ConfirmArguments),
-    /// Go through memories that are outdated, contradict or repeat each other, or contain secrets
+    /// Decide about memories that are outdated or contradict others
     #[command(after_help = "Without a terminal, or with --list, prints them and changes nothing.")]
     Review(ReviewArguments),
     /// List the memories that your team shares through git, by state
@@ -140,7 +140,7 @@ pub(crate) enum CliCommand {
     /// Propose a memory to the team; commit the changed file with git
     #[command(after_help = "Example: jikime-memory share 0af312aa --expires 2027-01-31")]
     Share(ShareArguments),
-    /// Approve a memory that another member proposed, so that every member's sessions start with it
+    /// Approve a memory that another member proposed
     Approve(SharedIdArgument),
     /// Mark a shared memory as no longer valid; it stays searchable
     Retire(SharedIdArgument),
@@ -154,7 +154,7 @@ pub(crate) enum CliCommand {
     /// Export memories as Markdown or JSON
     #[command(after_help = "Example: jikime-memory export --format md --type decision -o decisions.md")]
     Export(ExportArguments),
-    /// Delete memories for good, from all files of the store
+    /// Delete memories for good
     #[command(
         visible_aliases = ["rm", "delete", "reset"],
         after_help = "Example: jikime-memory forget \"project falcon\" --dry-run"
@@ -165,7 +165,7 @@ pub(crate) enum CliCommand {
     /// Delete old memories; without options, as the settings say
     #[command(alias = "clear", after_help = "Example: jikime-memory gc --older-than 180d --dry-run")]
     Gc(GcArguments),
-    /// Show statistics: size, growth, most opened memories, problems
+    /// Show size, growth and problems
     #[command(visible_alias = "status", after_help = "Example: jikime-memory stats --type decision --since 30d")]
     Stats(StatsArguments),
     /// Synchronise the index with the Markdown files
@@ -177,7 +177,7 @@ pub(crate) enum CliCommand {
         #[arg(long)]
         full: bool,
     },
-    /// Upgrade a store of the Go version or of an earlier version; servers do this too
+    /// Upgrade a store of an earlier version; servers do this too
     Migrate,
     /// Print the text that a session starts with
     Load {
@@ -211,7 +211,7 @@ pub(crate) enum CliCommand {
     },
     /// Show how it works with a temporary project
     Demo,
-    /// Make vectors of memories that hooks saved; hooks start this at the end of a session if no server runs
+    /// Make vectors of memories that hooks saved
     EmbedBackfill(BackfillArguments),
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct TeamArguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TeamCommand {
-    /// Join the team: set your name and create the team's files
+    /// Set your name in the team, and create its files
     Init {
         /// Your name in the team [default: user.name of git]
         #[arg(long, value_name = "NAME")]
@@ -110,7 +110,7 @@ pub(super) fn list_team(engine: &mut Engine, printer: &Printer) -> anyhow::Resul
     let listed: Vec<SharedItem> = engine.shared_memories()?.iter().map(|row| SharedItem::of(row, &now)).collect();
     printer.print_paged(&listed, |_| {
         if listed.is_empty() {
-            return "Nothing is shared yet. Join with `jikime-memory team init`; then `jikime-memory share ID` proposes a memory.\n".to_owned();
+            return "Nothing is shared yet. Begin with `jikime-memory team init`; then `jikime-memory share ID` proposes a memory.\n".to_owned();
         }
         let parts = [SharedState::Proposed, SharedState::Approved, SharedState::Retired].map(|state| {
             let of_state: Vec<&SharedItem> = listed.iter().filter(|shared| shared.state == state.name()).collect();

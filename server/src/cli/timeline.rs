@@ -145,7 +145,9 @@ fn add_memory(text: &mut String, memory: &ListedMemory, columns: usize) {
         let _ = writeln!(text, "    {}", fit_columns(&memory.one_line(), columns.saturating_sub(4)));
         return;
     }
-    let room = columns.saturating_sub(display_width(kind.as_str()) + display_width(id) + "      ".len());
+    // The text begins where the titles of sessions do, unless the type is longer.
+    let kind = format!("{:<width$}", kind.as_str(), width = INDENT - 4);
+    let room = columns.saturating_sub(kind.len() + display_width(id) + "      ".len());
     let _ = writeln!(text, "  {KIND}{kind}{KIND:#}  {}  {DIM}{id}{DIM:#}", fit_columns(&memory.one_line(), room));
 }
 
@@ -181,7 +183,7 @@ mod tests {
         Wednesday, 2026-01-28  1 session
           10:30–11:05  결제 웹훅이 두 번 처리되는 문제를 고쳐줘, 재시도 큐도…  4f368b8b
                        5 prompts, 2 errors; 3 files: src/billing/webhook.rs and 2 more
-          decision  Acknowledge webhooks only after the database commit  0af312aa
+          decision     Acknowledge webhooks only after the database commit  0af312aa
         ");
         insta::assert_snapshot!(render_plain(40), @r"
         Wednesday, 2026-01-28  1 session

@@ -343,7 +343,8 @@ fn tasks_found_before_the_last_two_sessions_are_counted() {
     }
     fixture.capture("1", MemoryType::Task, "ask the lawyers", MemoryAttributes::default());
     let shown = fixture.startup_brief();
-    for task in ["- [ ] bump the crate", "- [ ] rotate the keys", "- [ ] ask the lawyers", "- 1 from earlier sessions"] {
+    for task in ["- [ ] bump the crate", "- [ ] rotate the keys", "- [ ] ask the lawyers", "- 1 from earlier sessions"]
+    {
         assert!(shown.contains(task), "{task}: {shown}");
     }
     assert!(!shown.contains("man page"), "{shown}");
