@@ -6,6 +6,7 @@
 mod budget;
 mod knowledge;
 mod long_term;
+mod offers;
 mod personal;
 mod work;
 
@@ -102,12 +103,12 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
         SessionSource::Compact => {
             parts.extend(work::this_session(rows, session_id, &knowledge)?);
             parts.push(tasks);
-            Some(work::earlier(&sessions, &knowledge))
+            vec![work::earlier(&sessions, &knowledge)]
         }
         // A person who clears a session wants no outcome or turn of it.
         SessionSource::Clear => {
             parts.push(tasks);
-            Some(work::before_cleared(rows, session_id, &sessions, &knowledge)?)
+            work::before_cleared(rows, session_id, &sessions, &knowledge)?.into()
         }
         SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
             if source == SessionSource::Resume {
@@ -116,7 +117,7 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
             parts.push(tasks);
             let found = work::sessions(&sessions, &knowledge);
             parts.extend(found.outlines);
-            Some(found.turns)
+            vec![found.turns]
         }
     };
     parts.push(knowledge.decisions());

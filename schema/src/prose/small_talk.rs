@@ -152,8 +152,8 @@ fn leaves_out_of_this_run(folded: &str) -> bool {
 /// Whether a sentence says in so many words that it holds only this time. "Retry only once" does not.
 pub(crate) fn holds_once(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
-        "this once|this time only|this one time|as a one-off|for this one |for this one,|just for this |only for this |오늘만|\
-         이번건 |今回だけ|今回のみ|今日だけ",
+        "this once|this time only|this one time|as a one-off|for this one |for this one,|just for this |only for this |just tonight|\
+         that one build|오늘만|내일만|오늘 하루|내일 하루|이번건 |今回だけ|今回のみ|今日だけ",
     );
     ONCE.occurs_in(folded)
         || folded.trim_end_matches(['.', '!', ' ']).ends_with("for this one")

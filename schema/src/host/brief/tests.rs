@@ -362,5 +362,5 @@ fn tasks_found_before_the_last_two_sessions_are_counted() {
 #[case("Redis or Postgres? Take Postgres.", false)]
 #[case("why is the export slow?", false)]
 fn question_about_ways_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
-    assert_eq!(work::asks_to_choose(prompt), expected);
+    assert_eq!(offers::asks_to_choose(prompt), expected);
 }

@@ -2,6 +2,7 @@
 
 use super::budget::{LINE, Part};
 use super::knowledge::Knowledge;
+use super::offers::{asks_to_choose, is_idea, is_question, kept_sentences, without_offers};
 use crate::host::classifier::introduces_steps;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::model::moment::Moment;
@@ -56,13 +57,13 @@ pub(super) fn earlier(found: &[SessionRecord], knowledge: &Knowledge) -> Part {
     Part::filler("Earlier sessions", found.iter().filter_map(|record| in_one_line(record, &validity)))
 }
 
-/// Returns the outcomes of the sessions before the one that was just cleared, if there is space.
+/// Returns outcomes and turns of the sessions before the one that was just cleared, if there is space.
 pub(super) fn before_cleared(
     rows: Rows<'_>,
     session_id: &str,
     found: &[SessionRecord],
     knowledge: &Knowledge,
-) -> rusqlite::Result<Part> {
+) -> rusqlite::Result<[Part; 2]> {
     let last = rows.last_sessions(session_id, 1)?.pop();
     let is_cleared = found.first().is_some_and(|record| {
         let reason = record.place.end_reason.as_deref();
@@ -74,7 +75,10 @@ pub(super) fn before_cleared(
         Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LINE + 60)))
     };
     let earlier = &found[usize::from(is_cleared)..];
-    Ok(Part::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)))
+    Ok([
+        Part::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)),
+        Part::filler("Asked and answered in earlier sessions", turns(earlier, &validity)),
+    ])
 }
 
 /// Returns the last real sessions before the current one, newest first.
@@ -193,8 +197,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
     let of_session = |record: &SessionRecord| -> Vec<String> {
         let date = record.started.date();
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
-            let next = record.turns.get(number + 1).map_or("", |next| next.asked.as_str());
-            if is_idea(&turn.asked) && declines(next) || asks_to_choose(&turn.asked) {
+            if is_idea(&turn.asked) && !turn.has_changes || asks_to_choose(&turn.asked) {
                 return None;
             }
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
@@ -205,11 +208,11 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
                 return None;
             }
             let answer = validity.answer(turn).and_then(|answer| without_open_steps(&answer));
-            let answer = if declines(next) { answer.as_deref().and_then(without_proposals) } else { answer };
             // If nothing of the answer holds, the prompt does not either.
             if answer.is_none() && turn.answered.is_some() {
                 return None;
             }
+            let answer = answer.and_then(|answer| validity.without_answered_offers(answer, turn.order));
             let answer = answer.filter(|_| !is_outcome);
             if answer.is_none() && (says_little(&asked) || is_question(&asked)) {
                 return None;
@@ -225,58 +228,10 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
     records.iter().flat_map(of_session).take(TURNS).collect()
 }
 
-/// Removes proposals from an answer; the next prompt says what became of them.
-fn without_proposals(answer: &str) -> Option<String> {
-    static PROPOSES: WordList = WordList::phrases(
-        "i'd |i would |i suggest|i propose|i recommend|my suggestion|suggestion: |저라면|제안드|제안합|추천합|추천드|낫습니다|나을 것|좋을 것 같",
-    );
-    kept_sentences(answer, |sentence| !PROPOSES.occurs_in(&sentence.to_lowercase().replace('’', "'")))
-}
-
-/// Returns the sentences to keep, or `None` if they say nothing.
-fn kept_sentences(text: &str, keeps: impl Fn(&str) -> bool) -> Option<String> {
-    let kept: String = sentences(text).into_iter().filter(|sentence| keeps(sentence)).collect();
-    Some(kept.trim().to_owned()).filter(|kept| kept.chars().any(char::is_alphanumeric))
-}
-
-/// Whether a prompt only asks about an idea.
-fn is_idea(asked: &str) -> bool {
-    static IDEAS: WordList = WordList::phrases(
-        "would it|make sense|what about|how about|should we|could we|would be cool|would be nice|random thought|someone suggest|\
-         의견도 있|의견이 있|얘기도 있|얘기가 있|어떨까|어때|도 되나|는 어떻게 보|은 어떻게 보|이참에",
-    );
-    IDEAS.occurs_in(&asked.to_lowercase())
-}
-
-/// Whether a prompt asks which of several ways to take. The choice itself is a decision, and the ways that were not chosen would mislead.
-pub(super) fn asks_to_choose(asked: &str) -> bool {
-    static CHOOSES: WordList = WordList::phrases(" or |which one|which of| vs |중에|뭐가 나|뭐가 좋|뭐가 더");
-    let asked = asked.to_lowercase();
-    is_question(&asked) && sentences(&asked).last().is_some_and(|last| CHOOSES.occurs_in(last))
-}
-
-/// Whether a prompt begins by declining what was said before it: "nah, too much work". "No problem, do it" does not.
-fn declines(prompt: &str) -> bool {
-    static ALONE: WordList = WordList::phrases("no|nah|nope|then no|not now|too much|아니|아니요|그럼 no|됐어|패스");
-    static PHRASES: WordList =
-        WordList::phrases("nah |nope |forget |never mind|leave it|그럼 됐|그럼 지금|그럼 그냥 두|아니요 |아니, ");
-    static AGREES: WordList = WordList::phrases("go ahead|do it|go for it|yes|하자|진행해");
-    let folded = prompt.trim().to_lowercase();
-    let is_alone = |word: &str| {
-        folded.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '.', '!', ';', ':']))
-    };
-    (ALONE.iter().any(|word| is_alone(word)) || PHRASES.begins(&folded)) && !AGREES.occurs_in(&folded)
-}
-
 /// Whether a prompt picks an option by its number: "1. Eleven dollars is nothing". Its decision is shown.
 fn is_pick(asked: &str) -> bool {
     let digits = asked.bytes().take_while(u8::is_ascii_digit).count();
     (1..=2).contains(&digits) && asked[digits..].starts_with(['.', ')', '번'])
-}
-
-/// Whether a prompt ends with a question, which says nothing without its answer.
-fn is_question(asked: &str) -> bool {
-    asked.trim_end().ends_with(['?', '？', '까'])
 }
 
 /// Returns a title, unless it only recalls or plans.
@@ -296,6 +251,8 @@ fn says_little(asked: &str) -> bool {
 struct Validity<'k> {
     knowledge: &'k Knowledge,
     said: StatementIndex,
+    /// The last turn of the newest session: nobody has replied to what it offers.
+    last: Option<(i64, i64)>,
 }
 
 impl<'k> Validity<'k> {
@@ -306,7 +263,8 @@ impl<'k> Validity<'k> {
             let texts = std::iter::once(turn.asked.as_str()).chain(answer);
             texts.map(|text| (turn.order, Statement::of(text))).collect()
         };
-        Self { knowledge, said: StatementIndex::new(turns.flat_map(of_turn)) }
+        let last = records.first().and_then(|record| record.turns.last()).map(|turn| turn.order);
+        Self { knowledge, said: StatementIndex::new(turns.flat_map(of_turn)), last }
     }
 
     /// Returns the text without the parts that were replaced since this point of [`MemoryRow::order`](crate::store::MemoryRow::order).
@@ -323,7 +281,13 @@ impl<'k> Validity<'k> {
     /// Returns the outcome of a session, as far as it still holds.
     fn outcome(&self, record: &SessionRecord) -> Option<String> {
         let (text, order) = record.outcome.as_ref()?;
-        self.still_valid(text, *order).map(|text| self.knowledge.without_listed_tasks(&text))
+        let valid = self.still_valid(text, *order).map(|text| self.knowledge.without_listed_tasks(&text))?;
+        self.without_answered_offers(valid, *order)
+    }
+
+    /// Returns an answer without what it offered, if somebody has replied to it.
+    fn without_answered_offers(&self, answer: String, order: (i64, i64)) -> Option<String> {
+        if self.last == Some(order) { Some(answer) } else { without_offers(&answer) }
     }
 
     /// Returns the answer of a turn, as far as it still holds.

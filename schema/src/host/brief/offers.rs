@@ -1,0 +1,51 @@
+//! What a turn only considers: ideas, offers and questions about ways. The next prompt says what becomes of them.
+
+use crate::model::word_list::WordList;
+use crate::prose::sentences::sentences;
+
+/// The most words of a closing question that only asks about the sentence before it: "Does that sound sensible?"
+const CLOSING: usize = 6;
+
+/// Removes questions and offers from an answer, and the sentence that a short question at the end asks about. Returns `None` if nothing is left.
+pub(super) fn without_offers(answer: &str) -> Option<String> {
+    let all = sentences(answer);
+    let closes = all.last().is_some_and(|last| is_question(last) && last.split_whitespace().count() <= CLOSING);
+    let asked_about = if closes { all.len().checked_sub(2).map(|at| all[at]) } else { None };
+    kept_sentences(answer, |sentence| !is_offer(sentence) && asked_about != Some(sentence))
+}
+
+/// Whether a sentence of an answer proposes something or asks for a decision.
+fn is_offer(sentence: &str) -> bool {
+    static OFFERS: WordList = WordList::phrases(
+        "i'd |i would |i could |i can |shall i|should i|want me to|let me know|if you like|i suggest|i propose|i recommend|\
+         my suggestion|suggestion: |proposal: |저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|말씀 주시면|원하시면|드릴까|볼까",
+    );
+    is_question(sentence) || OFFERS.occurs_in(&sentence.to_lowercase().replace('’', "'"))
+}
+
+/// Returns the sentences to keep, or `None` if they say nothing.
+pub(super) fn kept_sentences(text: &str, keeps: impl Fn(&str) -> bool) -> Option<String> {
+    let kept: String = sentences(text).into_iter().filter(|sentence| keeps(sentence)).collect();
+    Some(kept.trim().to_owned()).filter(|kept| kept.chars().any(char::is_alphanumeric))
+}
+
+/// Whether a prompt only asks about an idea.
+pub(super) fn is_idea(asked: &str) -> bool {
+    static IDEAS: WordList = WordList::phrases(
+        "would it|i was thinking|on my mind|make sense|what about|how about|should we|could we|would be cool|would be nice|random thought|someone suggest|\
+         의견도 있|의견이 있|얘기도 있|얘기가 있|어떨까|어때|도 되나|는 어떻게 보|은 어떻게 보|이참에",
+    );
+    IDEAS.occurs_in(&asked.to_lowercase().replace("what should we", ""))
+}
+
+/// Whether a prompt asks which of several ways to take. The choice itself is a decision, and the ways that were not chosen would mislead.
+pub(super) fn asks_to_choose(asked: &str) -> bool {
+    static CHOOSES: WordList = WordList::phrases(" or |which one|which of| vs |중에|뭐가 나|뭐가 좋|뭐가 더");
+    let asked = asked.to_lowercase();
+    is_question(&asked) && sentences(&asked).last().is_some_and(|last| CHOOSES.occurs_in(last))
+}
+
+/// Whether a prompt ends with a question, which says nothing without its answer.
+pub(super) fn is_question(asked: &str) -> bool {
+    asked.trim_end().ends_with(['?', '？', '까'])
+}
