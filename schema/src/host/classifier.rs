@@ -174,6 +174,9 @@ fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, 
     if let Some(kept) = plain::kind_to_remember(sentence).filter(|_| is_person) {
         return Some(kept);
     }
+    if !is_person && plain::promises_a_rule(sentence) {
+        return Some(plain::CONVENTION);
+    }
     let by_opening = cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= STATED);
     let may_be_plain = is_person && any(probabilities) >= PLAIN;
     by_opening.or_else(|| may_be_plain.then(|| plain::plain_kind(sentence)).flatten())

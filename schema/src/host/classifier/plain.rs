@@ -7,7 +7,7 @@ use crate::model::word_list::WordList;
 
 /// Words before the statement, which say nothing: "OK, then let's …".
 static LEAD_INS: WordList = WordList::phrases(
-    "ok|okay|yes|yeah|yep|alright|all right|right|good|great|fine|then|so|and|but|also|btw|oh|well|now|그럼|그러면|그래|그래요|좋아|좋아요|네|응|\
+    "by the way|ok|okay|yes|yeah|yep|alright|all right|right|good|great|fine|then|so|and|but|also|btw|oh|well|now|그럼|그러면|그래|그래요|좋아|좋아요|네|응|\
      오케이|자",
 );
 
@@ -64,18 +64,18 @@ static TALK: WordList = WordList::phrases(
 /// Endings of Korean decisions, and of orders.
 static KOREAN_DECIDES: WordList = WordList::phrases(
     "로 하자|기로 하자|걸로 하자|로 가자|로 갑시다|로 합시다|기로 합시다|로 하죠|기로 하죠|로 정하자|로 정했어|로 정했습니다|로 통일하자|로 통일합시다|기로 결정했어|기로 결정했습니다|기로 했어|\
-     기로 했습니다|기로 했다|로 결정|로 확정|쓰자|씁시다|쓰죠|로 바꾸자|로 바꾸죠|로 바꿉시다|로 바꿔요|로 갈아타자|로 갈아타죠|로 갈아탑시다|\
+     기로 했습니다|기로 했다|로 할게|로 할게요|로 해볼게|로 해볼게요|로 갈게|로 갈게요|로 결정|로 확정|쓰자|씁시다|쓰죠|로 바꾸자|로 바꾸죠|로 바꿉시다|로 바꿔요|로 갈아타자|로 갈아타죠|로 갈아탑시다|\
      로 옮기자|로 옮기죠|로 옮깁시다|로 줄이자|로 줄이죠|로 줄입시다|로 두자|로 두죠|로 둡시다|로 시작하죠|로 시작합시다|로 통일하죠|으로요",
 );
 static KOREAN_ORDERS: WordList = WordList::phrases(
-    "줘|줘요|부탁해|부탁해요|주세요|써|쓰자|하자|할 것|하세요|해|해요|돌려|마|마세요|말 것|말자|해라|한다|합시다|달아|지켜",
+    "줘|줘요|부탁해|부탁해요|주세요|주시면 감사하겠습니다|주시면 좋겠습니다|써|쓰자|하자|할 것|하세요|해|해요|돌려|마|마세요|말 것|말자|해라|한다|합시다|달아|지켜",
 );
 /// Korean words that point at something here, so that an order about it does not last.
 static POINTS: WordList = WordList::phrases("이 |그 |저 |이건 |그건 ");
 
 /// Endings of Korean bans, which hold for good.
 static KOREAN_BANS: WordList = WordList::phrases(
-    "금지|금지입니다|금지예요|금지요|쓰지 마|쓰지 마요|쓰지 마세요|쓰지 말자|쓰지 말죠|쓰지 맙시다|하지 말죠|하지 맙시다",
+    "서 안 써|서 안 써요|서 안 씁니다|금지|금지입니다|금지예요|금지요|쓰지 마|쓰지 마요|쓰지 마세요|쓰지 말자|쓰지 말죠|쓰지 맙시다|하지 말죠|하지 맙시다",
 );
 static KOREAN_STANDING: WordList = WordList::words("앞으로 앞으로는 항상 절대 절대로 무조건 매번 언제나");
 
@@ -94,12 +94,15 @@ static OBLIGATIONS: WordList = WordList::words("always must never should 금지 
 const DECISION: usize = 0;
 const LEARNING: usize = 1;
 const PREFERENCE: usize = 3;
-const CONVENTION: usize = 4;
+pub(super) const CONVENTION: usize = 4;
 
 /// Returns the kind of conclusion that a person states in plain words, as an index of `KINDS`.
 pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
     let folded = sentence.to_lowercase().replace('’', "'");
     let said = without_lead_ins(folded.trim_start_matches(['-', '*', ' ']));
+    if is_rule_of_order(said) {
+        return Some(CONVENTION);
+    }
     if has_listed(&DOUBTS, said) {
         return None;
     }
@@ -151,8 +154,26 @@ fn is_rule(said: &str) -> bool {
         || clauses.skip(1).any(|clause| EVER.begins(clause))
         || has_listed(&STANDING, said)
         || ALL.begins(said) && said.contains(" must ")
+        || is_ban_for_all(said)
         || KOREAN_BANS.ends(bare) && !POINTS.begins(said)
         || said.split_whitespace().any(|word| KOREAN_STANDING.contains(word)) && KOREAN_ORDERS.ends(bare)
+}
+
+/// Whether a Korean order says what always comes before something: "배포하기 전에는 테스트를 먼저 돌려 주세요".
+fn is_rule_of_order(said: &str) -> bool {
+    said.contains("기 전에는 ") && !said.contains("이번") && KOREAN_ORDERS.ends(said.trim_end_matches(['.', '!', ' ']))
+}
+
+/// Whether a sentence says what nobody may do: "nobody ships on Fridays", "no `anyhow` in library crates please".
+fn is_ban_for_all(said: &str) -> bool {
+    static WHEN: WordList = WordList::phrases(" on | without | before | after | while | during | until ");
+    static STATES: WordList = WordList::words("cares has is knows likes needs noticed reads said uses wants was");
+    let place = || said.contains(" in ") || said.contains(" on ") || said.contains(" outside ");
+    if let Some(rest) = said.strip_prefix("nobody ") {
+        return WHEN.occurs_in(rest)
+            && rest.split(' ').next().is_some_and(|verb| verb.ends_with('s') && !STATES.contains(verb));
+    }
+    said.starts_with("no ") && place() && (said.contains(" please") || said.contains(", only "))
 }
 
 fn is_decision(said: &str) -> bool {
@@ -174,7 +195,18 @@ fn decides_in_korean(clause: &str) -> bool {
         Some(_) => last.trim_end_matches('요'),
         None => words.next().unwrap_or_default(),
     };
-    KOREAN_DECIDES.ends(clause) && !ADVERBS.ends(with_means)
+    // "시각 테스트는 Playwright로 하고 CI에서만 찍자"
+    let names_means_first = clause.contains("는 ") && clause.contains("로 하고 ") && last.ends_with('자');
+    names_means_first || KOREAN_DECIDES.ends(clause) && !ADVERBS.ends(with_means)
+}
+
+/// Whether an agent promises to keep a rule from now on.
+pub(super) fn promises_a_rule(sentence: &str) -> bool {
+    static PROMISES: WordList =
+        WordList::phrases("from now on i'll |from now on, i'll |from now on i will |i'll always |i will always ");
+    let folded = sentence.to_lowercase().replace('’', "'");
+    let bare = folded.trim_end_matches(['.', '!', ' ']);
+    PROMISES.begins(&folded) || folded.starts_with("앞으로 ") && folded.contains(" 항상 ") && bare.ends_with("겠습니다")
 }
 
 fn without_lead_ins(said: &str) -> &str {
@@ -212,6 +244,17 @@ mod tests {
         "exit codes: 3 is drift. people script against 3, dont ever change it",
         Some(CONVENTION)
     )]
+    #[case::ban_for_all("nobody ships on Fridays after 14:00", Some(CONVENTION))]
+    #[case::nobody_knows("nobody knows why it fails on CI", None)]
+    #[case::ban_in_a_place("no `anyhow` in library crates please, only in the binary.", Some(CONVENTION))]
+    #[case::nothing_there("no luck in staging either", None)]
+    #[case::korean_order(
+        "클러스터를 건드리기 전에는 etcd 스냅샷을 먼저 떠 두는 걸로 해 주시면 감사하겠습니다.",
+        Some(CONVENTION)
+    )]
+    #[case::korean_plan("그럼 medium LoRA로 해볼게요.", Some(DECISION))]
+    #[case::korean_reason_before("Chromatic은 비싸서 안 써.", Some(CONVENTION))]
+    #[case::korean_means_first("visual test는 Playwright로 하고 CI에서만 찍자, 다 깨져", Some(DECISION))]
     #[case::aside("btw never hand edit the .expected files", Some(CONVENTION))]
     #[case::step("Let's use the debugger to find it.", None)]
     #[case::one_off("이번만 npm으로 하자.", None)]
@@ -240,6 +283,15 @@ mod tests {
     #[case("Redis로 가자. 주문을 취소하는 버튼도 만들자.", None)]
     fn retraction_begins_a_clause(#[case] text: &str, #[case] expected: Option<usize>) {
         assert_eq!(last_retraction(text), expected);
+    }
+
+    #[rstest]
+    #[case("From now on I'll run the whole suite before a push.", true)]
+    #[case("앞으로 변경 전에는 항상 스냅샷을 먼저 뜨겠습니다.", true)]
+    #[case("앞으로 지켜보겠습니다.", false)]
+    #[case("I'll run it now.", false)]
+    fn promise_of_an_agent_is_recognized(#[case] sentence: &str, #[case] expected: bool) {
+        assert_eq!(promises_a_rule(sentence), expected);
     }
 
     #[rstest]
