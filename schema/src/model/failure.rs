@@ -147,6 +147,10 @@ pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
     if !failed.is_command() {
         return failed.input == success.input;
     }
+    // Also if it only tries, as with `--dry-run`. A pipe may hide how it ended.
+    if failed.input == success.input && failed.input.as_ref().is_some_and(|line| !line.contains('|')) {
+        return true;
+    }
     let (failed, succeeded) = (failed.tasks(), success.succeeded());
     // Among several commands the last one most likely failed; the others usually prepare it.
     let Some(task) = failed.last() else { return false };
@@ -178,6 +182,15 @@ mod tests {
 
     #[rstest]
     #[case::same("Bash failed: cargo test parser\nx", "cargo test parser 2>&1", true)]
+    #[case::dry_run("Bash failed: spark-submit a.py --dry-run\nx", "spark-submit a.py --dry-run", true)]
+    #[case::only_tried("Bash failed: spark-submit a.py\nx", "spark-submit a.py --dry-run", false)]
+    #[case::gradle_project("Bash failed: ./gradlew :engine:test --tests '*Dst*'\nx", "./gradlew :engine:test", true)]
+    #[case::other_project("Bash failed: ./gradlew :engine:test --tests '*Dst*'\nx", "./gradlew :web:test", false)]
+    #[case::on_another_machine(
+        "Bash failed: ssh attic 'restic restore latest --target /tmp/r'\nx",
+        "ssh attic 'restic restore latest --target /tmp/r && cd /tmp/r && sha256sum -c SUMS'",
+        true
+    )]
     #[case::piped("Bash failed: cargo test parser\nx", "cargo test parser 2>&1 | tail -5", false)]
     #[case::same_file("Bash failed: psql -f db/1.sql\nx", "psql -c 'set a = 1' -f db/1.sql", true)]
     #[case::other_file("Bash failed: psql -f db/1.sql\nx", "psql -c 'set a = 1' -f db/2.sql", false)]

@@ -98,7 +98,12 @@ impl MainCommand {
         if WITH_SUBCOMMANDS.contains(&name) {
             let at = arguments.iter().position(|word| !word.starts_with(['-', '+']) && !word.contains('='));
             if let Some(at) = at {
-                name = format!("{name} {}", arguments.remove(at));
+                let subcommand = arguments.remove(at);
+                // `:engine:test` of Gradle is the task `test` of the project `:engine`.
+                let (project, task) =
+                    subcommand.rsplit_once(':').filter(|_| name == "gradle").unwrap_or(("", subcommand));
+                name = format!("{name} {task}");
+                arguments.splice(at..at, Some(project).filter(|project| !project.is_empty()));
             }
             // `npm run lint` and `npm lint` are the same command.
             if let Some(("npm" | "pnpm" | "yarn" | "bun", "run")) = name.split_once(' ')
@@ -142,9 +147,24 @@ fn run_by(name: &str, arguments: &[&str]) -> Option<usize> {
     arguments[skipped..].iter().position(is_operand).map(|at| at + skipped)
 }
 
+/// Returns the simple commands of a line, and what `ssh` runs on another machine instead of `ssh` itself.
+fn commands(line: &str) -> Vec<SimpleCommand> {
+    split::split_commands(line).into_iter().flat_map(run_remotely).collect()
+}
+
+fn run_remotely(simple: SimpleCommand) -> Vec<SimpleCommand> {
+    let is_ssh = simple.words.first().is_some_and(|program| program == "ssh");
+    let Some(line) = simple.words.last().filter(|word| is_ssh && word.contains(' ')) else { return vec![simple] };
+    let mut inner = split::split_commands(line);
+    if let Some(last) = inner.last_mut() {
+        last.then = simple.then;
+    }
+    inner
+}
+
 /// Returns the commands that a line is for, in order. If all commands only prepare something, all are returned.
 pub(crate) fn tasks(line: &str) -> Vec<MainCommand> {
-    let tasks: Vec<MainCommand> = split::split_commands(line).iter().filter_map(MainCommand::of).collect();
+    let tasks: Vec<MainCommand> = commands(line).iter().filter_map(MainCommand::of).collect();
     let meant: Vec<MainCommand> = tasks.iter().filter(|task| !LEADING.contains(&task.name)).cloned().collect();
     if meant.is_empty() { tasks } else { meant }
 }
@@ -154,7 +174,7 @@ pub(crate) fn tasks(line: &str) -> Vec<MainCommand> {
 /// The exit code is that of the last list of commands. In it, a pipe hides the result of a command, and `||` that of all. `passed` is
 /// whether the output says that all tests passed.
 pub(crate) fn succeeded(line: &str, passed: bool) -> Vec<MainCommand> {
-    let mut commands = split::split_commands(line);
+    let mut commands = commands(line);
     commands.retain(|simple| simple.then != Then::Substituted);
     let Some((last, before)) = commands.split_last() else { return Vec::new() };
     let ends_list = |simple: &SimpleCommand| matches!(simple.then, Then::Next | Then::Background);
