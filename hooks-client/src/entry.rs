@@ -100,7 +100,7 @@ fn run_command(command: Option<HookCommand>, arguments: Arguments) {
     let name = command.map_or("an event", HookCommand::name);
     exit_after(command);
     panic::set_hook(Box::new(move |fault| {
-        end_early(&format!("a fault in jikime-hook ended {name}: {fault}"));
+        end_early(&format!("jikime-hook panicked in {name}: {fault}"));
         process::exit(0);
     }));
     match handle_event(command, arguments) {
@@ -142,7 +142,7 @@ fn exit_after(command: Option<HookCommand>) {
     let watch = move || {
         thread::sleep(deadline.saturating_sub(NOTING));
         let noting = thread::Builder::new().stack_size(SPOOL_STACK).spawn(move || {
-            end_early(&format!("ended after {} ms, before everything was done", deadline.as_millis()));
+            end_early(&format!("stopped at its limit of {} ms, before everything was done", deadline.as_millis()));
             note_time(command, deadline);
         });
         drop(noting);

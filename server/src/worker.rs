@@ -1,5 +1,5 @@
-//! The only thread that writes. It owns the engine that saves and indexes, and runs one request after the other, so that threads that serve
-//! hosts never wait for SQLite. When idle, it indexes, embeds and merges in small steps.
+//! The thread that saves memories and indexes files. It owns its engine and runs one request after the other, so that threads that serve
+//! hosts never wait for SQLite. When idle, it indexes, embeds and merges in small steps. Readers may index new rows under the index lock.
 
 mod embedding_jobs;
 mod save_batch;
@@ -106,7 +106,7 @@ impl WorkerState {
                 Work::Signal(Signal::Returned(returned)) => self.handle_job_return(returned),
             }
             if started.elapsed() > SLOW_REQUEST {
-                tracing::warn!("a turn took {} ms", started.elapsed().as_millis());
+                tracing::warn!("a request took {} ms", started.elapsed().as_millis());
             }
             self.checkpoint();
         }
@@ -233,9 +233,7 @@ impl WorkerState {
         match returned {
             JobReturn::Rested => self.jobs.mark_returned(),
             JobReturn::WithoutVectors(FailedJob { error, is_new_error: true }) => {
-                tracing::warn!(
-                    "cannot embed: {error}; search uses the model inside the program until a retry succeeds"
-                );
+                tracing::warn!("cannot embed: {error}; search uses the built-in model until a retry succeeds");
             }
             JobReturn::WithoutVectors(_) => {}
             JobReturn::WithVectors(made) => {

@@ -172,7 +172,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         variable: Some("JIKIME_EMBEDDING_PROVIDER"),
         values: "`\"auto\"`, `\"openai\"`, `\"gemini\"`, `\"local\"` or `\"none\"`",
         default: "`\"auto\"`",
-        description: "The provider of vectors for search by meaning. `local` is the model inside the program and needs no network. \
+        description: "The provider of vectors for search by meaning. `local` is the built-in model and needs no network. \
                   `none` searches by words only.",
         rule: KeyRule::UserOnly,
     },
@@ -189,7 +189,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         variable: Some("JIKIME_SEARCH_WEIGHTS"),
         values: "`\"measured\"`, `\"stated\"` or three numbers up to 100 such as `\"65/35/5\"`",
         default: "`\"measured\"`",
-        description: "Weights of words, similar words and vectors in a search. `measured` is 65/35/5 with the model inside the program \
+        description: "Weights of words, similar words and vectors in a search. `measured` is 65/35/5 with the built-in model \
                   or another static model, and 65/35/25 with a transformer. `stated` is 0.7 of the vector score and 0.3 of the word score, without context and features.",
         rule: KeyRule::Free,
     },

@@ -53,10 +53,12 @@ impl Tool {
                  If wording or language may differ, also give synonyms, a translation and the likely answer in `also`."
             }
             Self::Get => "Use to read a search hit whole, by id, or lines of a memory file, by path.",
-            Self::Load => "Use at the first message of a session: long-term memory; `full` adds today's log.",
+            Self::Load => {
+                "Returns long-term memory. Call it at the first message, unless the session began with a brief. `source: full` adds today's log."
+            }
             Self::Save => {
                 "Use as soon as something is decided, learned or preferred, one self-contained fact per call. Saving \
-                 it again changes nothing. Types: decision (choice and reason), learning (finding), error_fix (error \
+                 the same text again confirms that it still holds. Types: decision (choice and reason), learning (finding), error_fix (error \
                  and remedy), preference (of the user), convention (how it is done here), task (open step)."
             }
             Self::Stats => "Use to see what memory holds and whether something is wrong with it.",
@@ -84,7 +86,7 @@ impl Tool {
         }
     }
 
-    /// A read-only tool changes neither files nor the index.
+    /// A read-only tool changes no memory.
     pub fn is_read_only(self) -> bool {
         !matches!(self, Self::Save | Self::Reindex)
     }

@@ -41,7 +41,7 @@ pub struct SearchInput {
     pub until: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
-    /// File or folder
+    /// File or folder of the memory, such as notes/api.md
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     #[serde(

@@ -130,7 +130,7 @@ pub(crate) enum CliCommand {
     Pin(PinArguments),
     /// Mark a memory as replaced by another one
     Supersede(SupersedeArguments),
-    /// Note that a memory still holds, although its code changed
+    /// Confirm a memory whose code changed
     Confirm(ConfirmArguments),
     /// Decide about memories that are outdated or contradict others
     #[command(after_help = "Without a terminal, or with --list, prints them and changes nothing.")]

@@ -39,7 +39,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
 #[derive(Debug, Args)]
 pub(crate) struct BrowseArguments {
-    /// Words or a question at first
+    /// The first search
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
 }

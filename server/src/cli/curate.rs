@@ -17,7 +17,7 @@ pub(crate) struct PromoteArguments {
     /// The id or its unique beginning
     #[arg(required_unless_present = "suggest")]
     id: Option<String>,
-    /// The type of the promoted memory; required for events of sessions
+    /// The type of the promoted memory; required for a prompt, an answer or another event
     #[arg(long = "as", value_name = "TYPE", value_parser = memory_type_parser(), requires = "id")]
     kind: Option<MemoryType>,
     /// List memories that are pinned or confirmed in three sessions and are not in MEMORY.md

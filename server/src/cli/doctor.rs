@@ -65,7 +65,7 @@ pub(crate) fn run_doctor(
         if repair(&checks, site.as_ref(), &places, printer, arguments)? {
             checks = run_checks(project, files, &places);
             if !printer.is_json() {
-                printer.print_line("\nRepaired. After that:\n")?;
+                printer.print_line("\nRepaired. Checks after the repair:\n")?;
                 print_checks(&checks, printer)?;
             }
         }

@@ -121,16 +121,16 @@ fn choices(kind: ReviewKind, can_be_shared: bool) -> Vec<Choice> {
         ],
         ReviewKind::FinishedTask => vec![('d', 'ㅇ', "done, close 1", Close), ('k', 'ㅏ', "keep it open", Keep)],
         ReviewKind::ReadyTask => vec![
-            ('r', 'ㄱ', "ready, 1 waits no longer", Unblock),
+            ('r', 'ㄱ', "ready, 1 is no longer blocked", Unblock),
             ('d', 'ㅇ', "done, close 1", Close),
             ('k', 'ㅏ', "keep it waiting", Keep),
         ],
         ReviewKind::Stale => {
-            vec![('k', 'ㅏ', "keep, it still holds", Keep), ('s', 'ㄴ', "supersede it by a new text", Replace), FORGET]
+            vec![('k', 'ㅏ', "keep, it still holds", Keep), ('s', 'ㄴ', "replace it with a new text", Replace), FORGET]
         }
         ReviewKind::Unused => vec![('k', 'ㅏ', "keep it", Keep), FORGET],
         ReviewKind::SecretFound => {
-            vec![('r', 'ㄱ', "remove all secrets", Redact), ('k', 'ㅏ', "keep, it is no secret", Keep), FORGET]
+            vec![('r', 'ㄱ', "remove all secrets", Redact), ('k', 'ㅏ', "keep, it is not a secret", Keep), FORGET]
         }
     };
     choices.extend(can_be_shared.then_some(SHARE));
@@ -219,7 +219,7 @@ fn ask_about_all(
             }
         }
     }
-    printer.print_line("\nThat was all.")
+    printer.print_line("\nNo more candidates.")
 }
 
 /// Returns `None` at the end of input.

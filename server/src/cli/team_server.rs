@@ -25,7 +25,7 @@ const TOKEN: &str = "JIKIME_TEAM_TOKEN";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TeamServerCommand {
-    /// Use a server of the team in this project
+    /// Connect this project to a server of the team
     #[command(
         after_help = "The token comes from JIKIME_TEAM_TOKEN or from standard input. Only you can read it afterwards."
     )]
@@ -62,7 +62,7 @@ pub(super) enum TeamServerCommand {
         #[arg(long)]
         admin: String,
     },
-    /// Serve the records of teams
+    /// Run the server of teams
     #[command(after_help = "JIKIME_TEAM_DATABASE has the address of the database for the role jikime_app.")]
     Serve {
         /// The address to listen on, such as 127.0.0.1:7700

@@ -8,7 +8,7 @@ use crate::setup::programs::{Program, Programs, program_version};
 /// Both programs must have this version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-const INSTALL: &str = "install both programs in the same version; README.md says how";
+const INSTALL: &str = "install both programs in the same version; https://github.com/jikime/jikime-memory says how";
 
 /// Free space below which a disk counts as full. A rebuilt index needs its own size again.
 const MIN_FREE_BYTES: u64 = 100 * 1024 * 1024;

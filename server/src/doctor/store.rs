@@ -175,7 +175,7 @@ fn check_settings(layout: &Layout) -> Option<DoctorCheck> {
         return is_off.then(|| DoctorCheck::fine("settings", text));
     }
     let fix =
-        "fix or delete the setting, then run jikime-memory config check; docs/reference/config.md lists all settings";
+        "fix or delete the setting, then run jikime-memory config check; jikime-memory config show lists all settings";
     Some(DoctorCheck::finding("settings", problems.join("; "), fix))
 }
 
@@ -328,7 +328,7 @@ fn check_counts(stats: &StatsOutput) -> DoctorCheck {
         count_with_unit(*chunks, "chunk"),
     ];
     let [memories, sessions, files, chunks] = parts;
-    DoctorCheck::fine("memory", format!("{memories} of {sessions}, {files} in {chunks}"))
+    DoctorCheck::fine("memory", format!("{memories} of {sessions}, {chunks} of {files}"))
 }
 
 fn check_queue(stats: &StatsOutput) -> DoctorCheck {

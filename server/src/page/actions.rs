@@ -212,7 +212,7 @@ impl ActionForm {
             "reopen" => engine.reopen_task(id).map(|_| language.of("Open again.", "다시 열었습니다."))?,
             "unblock" => {
                 engine.unblock_task(id)?;
-                language.of("It waits no longer.", "더는 기다리지 않습니다.")
+                language.of("It is no longer blocked.", "더는 기다리지 않습니다.")
             }
             "keep" | "later" => {
                 let candidate = candidate(engine, &self.kind, id, other)?;
@@ -252,7 +252,7 @@ impl ActionForm {
                 engine.retire(id)?;
                 return Ok(of_team(engine, language.of("Retired", "종료했습니다"), language));
             }
-            other => return Err(ToolError::Invalid(format!("{other:?} is no action"))),
+            other => return Err(ToolError::Invalid(format!("unknown action {other:?}"))),
         };
         Ok(ActionDone::with_message(message))
     }
@@ -282,7 +282,7 @@ impl ActionForm {
     }
 
     fn promoted_type(&self) -> Result<Option<MemoryType>, ToolError> {
-        let unknown = |_| ToolError::Invalid(format!("{:?} is no type of memory", self.kind));
+        let unknown = |_| ToolError::Invalid(format!("unknown type of memory {:?}", self.kind));
         (!self.kind.is_empty()).then(|| self.kind.parse().map_err(unknown)).transpose()
     }
 }

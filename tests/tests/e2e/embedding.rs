@@ -55,7 +55,7 @@ fn wait_for_problem(client: &mut McpClient, beginning: &str) -> String {
     })
 }
 
-/// The model inside the program replaces a service, whatever the error. Returns the notice of a search.
+/// The built-in model replaces a service, whatever the error. Returns the notice of a search.
 fn notice_of_a_search(client: &mut McpClient) -> String {
     let found = search(client, "rotating secret");
     assert_eq!((&found["mode"], &found["provider"]), (&json!("hybrid"), &json!("local")), "{found:#}");
@@ -157,7 +157,7 @@ fn service_error_is_reported_once_and_search_works(#[case] does: ProviderBehavio
     wait_for_problem(&mut client, told);
     let asked = stand_in.asked().len();
     let first = notice_of_a_search(&mut client);
-    assert!(first.contains("searched with the model inside the program") && first.contains(told), "{first}");
+    assert!(first.contains("searched with the built-in model") && first.contains(told), "{first}");
     let second = notice_of_a_search(&mut client);
     assert!(!second.contains(told) && second.contains("see memory_stats for the cause"), "{second}");
     save(&mut client, "Another one.");
@@ -189,7 +189,7 @@ fn rejected_text_is_reported_and_blocks_no_other() {
     // A rejected question falls back to words; the next one does not.
     let found = search(&mut client, "the code on the walrus");
     let notice = found["notice"].as_str().unwrap_or_default();
-    assert!(notice.contains("searched with the model inside the program: openai rejects this question"), "{found:#}");
+    assert!(notice.contains("searched with the built-in model: openai rejects this question"), "{found:#}");
     assert_eq!(search(&mut client, "rotating secret")["mode"], "hybrid");
     let errors = client.close().stderr;
     assert!(errors.contains("rejected 1 texts") && !errors.contains("walrus"), "{errors}");
@@ -309,7 +309,7 @@ fn other_calls_are_answered_while_a_service_is_slow() {
     eventually(PATIENCE, || stand_in.asked().len() > asked);
     save(&mut client, "Saved meanwhile.");
     assert!(stats(&mut client)["memories"].as_u64() >= Some(4));
-    // In the end the search uses the model inside the program.
+    // In the end the search uses the built-in model.
     let answer = client.answer(slow).unwrap();
     let found = &answer["structuredContent"];
     assert_eq!(found["provider"], "local", "{found:#}");

@@ -105,15 +105,15 @@ fn a_storm_of_refusals_passes() {
 #[rstest]
 #[case::silence(
     ProviderBehaviour::Silence,
-    "does not answer in time; search uses the model inside the program until a later attempt succeeds",
+    "does not answer in time; search uses the built-in model until a later attempt succeeds",
     2
 )]
 #[case::stall(
     ProviderBehaviour::Stall,
-    "does not answer in time; search uses the model inside the program until a later attempt succeeds",
+    "does not answer in time; search uses the built-in model until a later attempt succeeds",
     2
 )]
-#[case::storm(ProviderBehaviour::Answer(429, "", "{}".to_owned()), "limits the request rate (429); search uses the model inside the program", 2)]
+#[case::storm(ProviderBehaviour::Answer(429, "", "{}".to_owned()), "limits the request rate (429); search uses the built-in model", 2)]
 #[case::break_off(ProviderBehaviour::BreakOff, "closed the connection early: ", 2)]
 #[case::wrong_key(ProviderBehaviour::Answer(401, "", format!("{{\"error\": {{\"message\": \"Incorrect API key provided: {KEY}\"}}}}")), "rejects the key in JIKIME_EMBEDDING_API_KEY (401); set a valid key", 1)]
 #[case::page(ProviderBehaviour::Answer(200, "", "<html>Sign in</html>".to_owned()), "returned a web page instead of JSON; check JIKIME_EMBEDDING_BASE_URL", 1)]

@@ -74,7 +74,7 @@ fn decisions_survive_without_the_databases() {
     terminal.wait_for("2/5").press("s\r").wait_for("supersedes");
     terminal.wait_for("3/5").press("f\r").wait_for("Delete which one").press("1\r").wait_for("Deleted");
     terminal.wait_for("4/5").press("n\r").wait_for("returns in 30 days");
-    terminal.wait_for("5/5").press("x\rk\r").wait_for("That was all.");
+    terminal.wait_for("5/5").press("x\rk\r").wait_for("No more candidates.");
     assert!(terminal.end().success());
 
     for _ in 0..2 {

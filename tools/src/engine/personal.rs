@@ -59,9 +59,6 @@ impl Engine {
             }
         };
         if !hits.is_empty() {
-            if output.results.is_empty() {
-                output.notice = None;
-            }
             let characters = |hit: &Hit| hit.snippet.chars().count() + hit.path.len() + OVERHEAD;
             let mut left = (tokens * 4).saturating_sub(hits.iter().map(characters).sum());
             output.results.truncate(limit - hits.len());

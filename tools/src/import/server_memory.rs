@@ -75,7 +75,7 @@ fn read(path: &Path, _: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Result
         }
     }
     if bad > 0 {
-        receiver.skip(format!("{}: {bad} lines are no entity or relation; skipped", path.display()));
+        receiver.skip(format!("{}: {bad} lines are neither entities nor relations; skipped", path.display()));
     }
     let at = changed_at(path);
     for (name, entity_type, observations) in entities {

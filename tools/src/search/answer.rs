@@ -310,7 +310,7 @@ pub(super) fn add_replacement_notice(output: &mut SearchOutput, model: &Embeddin
     output.provider.clone_from(&identity.provider);
     output.model = Some(identity.model.clone());
     output.mode = SearchMode::Hybrid;
-    let text = format!("searched with the model inside the program: {cause}");
+    let text = format!("searched with the built-in model: {cause}");
     output.notice = Some(output.notice.take().map_or(text.clone(), |notice| format!("{notice}; {text}")));
 }
 

@@ -18,9 +18,13 @@ pub(super) fn without_offers(answer: &str) -> Option<String> {
 fn is_offer(sentence: &str) -> bool {
     static OFFERS: WordList = WordList::phrases(
         "i'd |i would |i could |i can |shall i|should i|want me to|let me know|if you like|i suggest|i propose|i recommend|\
-         my suggestion|suggestion: |proposal: |저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|말씀 주시면|원하시면|드릴까|볼까",
+         my suggestion|suggestion: |proposal: |저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|할 만한 것|말씀 주시면|원하시면|드릴까|볼까",
     );
-    is_question(sentence) || OFFERS.occurs_in(&sentence.to_lowercase().replace('’', "'"))
+    static OPTIONS: WordList = WordList::phrases(
+        "two ways|three ways|two options|three options|options: |ways out|alternatives: |방법은 두|방법은 세|방법이 있|방법도 있|중에 고르",
+    );
+    let folded = sentence.to_lowercase().replace('’', "'");
+    is_question(sentence) || OFFERS.occurs_in(&folded) || OPTIONS.occurs_in(&folded)
 }
 
 /// Returns the sentences to keep, or `None` if they say nothing.
@@ -41,8 +45,10 @@ pub(super) fn is_idea(asked: &str) -> bool {
 /// Whether a prompt asks which of several ways to take. The choice itself is a decision, and the ways that were not chosen would mislead.
 pub(super) fn asks_to_choose(asked: &str) -> bool {
     static CHOOSES: WordList = WordList::phrases(" or |which one|which of| vs |중에|뭐가 나|뭐가 좋|뭐가 더");
+    static COMPARES: WordList = WordList::phrases("비교해|候補を出し|옵션을 ");
     let asked = asked.to_lowercase();
-    is_question(&asked) && sentences(&asked).last().is_some_and(|last| CHOOSES.occurs_in(last))
+    let Some(last) = sentences(&asked).pop() else { return false };
+    is_question(last) && CHOOSES.occurs_in(last) || COMPARES.occurs_in(last)
 }
 
 /// Whether a prompt ends with a question, which says nothing without its answer.

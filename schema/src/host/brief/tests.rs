@@ -356,10 +356,22 @@ fn tasks_found_before_the_last_two_sessions_are_counted() {
 }
 
 #[rstest]
+#[case("Tiles are cached. Shall I add a limit?", Some("Tiles are cached."))]
+#[case("Tiles are cached. Sync: the last writer wins. Good enough to start?", Some("Tiles are cached."))]
+#[case("It takes 0.9 s. I could write an importer for the old files.", Some("It takes 0.9 s."))]
+#[case("락은 3초입니다. 관전 모드도 쉽게 붙습니다. 해볼까요?", Some("락은 3초입니다."))]
+#[case("Two ways: widen the column, or store integers.", None)]
+#[case("The column is wider now.", Some("The column is wider now."))]
+fn offers_are_left_out_of_an_answer(#[case] answer: &str, #[case] expected: Option<&str>) {
+    assert_eq!(offers::without_offers(answer).as_deref(), expected);
+}
+
+#[rstest]
 #[case("Which one counts?", true)]
 #[case("시크릿은 vault랑 sealed secrets 중에 뭐가 나을까", true)]
 #[case("We have two stores. Redis or Postgres?", true)]
 #[case("Redis or Postgres? Take Postgres.", false)]
+#[case("Envoy Gateway랑 Traefik 비교해줘", true)]
 #[case("why is the export slow?", false)]
 fn question_about_ways_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
     assert_eq!(offers::asks_to_choose(prompt), expected);

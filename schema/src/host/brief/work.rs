@@ -6,10 +6,9 @@ use super::offers::{asks_to_choose, is_idea, is_question, kept_sentences, withou
 use crate::host::classifier::introduces_steps;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::model::moment::Moment;
-use crate::model::word_list::WordList;
 use crate::prose::gist::shortened;
 use crate::prose::sentences::sentences;
-use crate::prose::small_talk::{is_idle, without_one_offs};
+use crate::prose::small_talk::{is_idle, is_small_talk, without_one_offs};
 use crate::prose::supersession::{Statement, StatementIndex, Strictness, without_replaced};
 use crate::prose::tasks::names_everything_left;
 use crate::store::Rows;
@@ -162,14 +161,9 @@ fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
 
 /// Returns what was reported of an earlier turn without the steps that were open then. Those that still are, are listed as tasks.
 fn without_open_steps(text: &str) -> Option<String> {
-    static LEADS: WordList = WordList::phrases(
-        "to do|todo|next steps|next step|next|still to do|still open|open|remaining|not done|still missing|missing|남은 일|남은 작업|\
-         남은 것|할 일|다음 단계|다음 작업|다음 할 일|다음에 할|다음",
-    );
     let names_steps = |sentence: &str| {
-        let lead = sentence.split_once(':').map_or("", |(lead, _)| lead.trim()).to_lowercase();
-        let is_lead = LEADS.begins(&lead);
-        is_lead && introduces_steps(&lead) || names_everything_left(sentence)
+        let lead = sentence.split_once(':').map_or("", |(lead, _)| lead.trim());
+        introduces_steps(lead) || names_everything_left(sentence)
     };
     kept_sentences(text, |sentence| !names_steps(sentence))
 }
@@ -204,7 +198,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
             let asked = validity.asked(turn).filter(|_| number > 0 || !is_outcome)?;
             // The conclusions of a prompt are shown above.
             let folded = asked.to_lowercase();
-            if is_idle(&folded) || is_pick(&folded) || validity.knowledge.contains(&asked) {
+            if is_small_talk(&folded) || is_idle(&folded) || is_pick(&folded) || validity.knowledge.contains(&asked) {
                 return None;
             }
             let answer = validity.answer(turn).and_then(|answer| without_open_steps(&answer));

@@ -44,8 +44,8 @@ static OPENINGS: [WordList; 6] = WordList::phrases_each([
 
 /// Words in a line that introduces a list of open steps.
 static STEPS_FOLLOW: WordList = WordList::phrases(
-    "still open|still want|still need|still missing|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|\
-     left to do|not done|follow-up|open steps|残りの|残りは|残り:|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|다음에 할|다음 단계|다음 작업|미완료",
+    "still open|still want|still need|still missing|not there yet|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|\
+     left to do|not done|follow-up|open steps|残りの|残りは|残り:|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|부탁드릴 것|다음에 할|다음 단계|다음 작업|미완료",
 );
 
 /// Cues of Japanese conclusions with their kinds. Earlier ones count first.

@@ -61,7 +61,7 @@ pub struct HookPayload {
 
 /// The payload is not a JSON object. Has the place and kind of the fault only, because messages of `serde_json` quote values.
 #[derive(Debug, thiserror::Error)]
-#[error("the hook's input is not the JSON of an event: {what}, at line {line} column {column}")]
+#[error("invalid input of the hook: {what}, at line {line} column {column}")]
 pub struct PayloadError {
     what: &'static str,
     line: usize,
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn payload_error_does_not_quote_the_payload() {
         let error = HookPayload::parse(br#""my diary""#).unwrap_err();
-        let expected = "the hook's input is not the JSON of an event: it is not a JSON object, at line 1 column 10";
+        let expected = "invalid input of the hook: it is not a JSON object, at line 1 column 10";
         assert_eq!(error.to_string(), expected);
         assert!(!format!("{error:?}").contains("diary"));
     }

@@ -94,7 +94,7 @@ impl QueueRequest {
 
     /// Parses a line, or returns the reason why it cannot.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
-        let fault = |error| format!("no request: {error}");
+        let fault = |error| format!("invalid request: {error}");
         let FrameVersion { v } = serde_json::from_slice(line).map_err(fault)?;
         if v > VERSION {
             return Err(format!("a request for version {v}, which version {VERSION} may not understand"));
@@ -107,7 +107,7 @@ impl QueueRequest {
             RequestLine { recall: Some(RecallLine { query, session }), .. } => {
                 Ok(Self::Recall { query, session_id: session })
             }
-            RequestLine { .. } => Err(format!("no request that version {VERSION} knows")),
+            RequestLine { .. } => Err(format!("unknown request; this is version {VERSION}")),
         }
     }
 }
@@ -218,9 +218,9 @@ mod tests {
         let line = br#"{"v":1,"recall":{"query":"q","session":"s","limit":9},"colour":"red"}"#;
         assert_eq!(QueueRequest::parse(line), Ok(QueueRequest::Recall { query: "q".into(), session_id: "s".into() }));
         let unknown = QueueRequest::parse(br#"{"v":1,"forget":{"id":"x"}}"#).unwrap_err();
-        assert_eq!(unknown, "no request that version 1 knows");
+        assert_eq!(unknown, "unknown request; this is version 1");
         let of_an_earlier_server = QueueRequest::parse(br#"{"v":1,"save":[]}"#);
-        assert_eq!(of_an_earlier_server, Err("no request that version 1 knows".to_owned()));
+        assert_eq!(of_an_earlier_server, Err("unknown request; this is version 1".to_owned()));
         assert_eq!(QueueReply::parse(br#"{"v":1,"captured":true,"later":true}"#), Some(QueueReply::Captured));
         assert_eq!(QueueReply::parse(br#"{"v":1,"later":true}"#), None);
     }

@@ -62,7 +62,7 @@ pub(crate) struct TranscriptArguments {
     /// Only events since this date or time
     #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_since)]
     pub(super) since: Option<Moment>,
-    /// Also import unchanged transcripts again
+    /// Read unchanged transcripts again
     #[arg(long)]
     pub(super) again: bool,
     /// Only show what would be imported

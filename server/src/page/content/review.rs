@@ -109,7 +109,7 @@ pub(in crate::page) fn candidate(
     newer: Option<&str>,
 ) -> Result<ReviewCandidate, ToolError> {
     let known = ReviewKind::ALL.into_iter().find(|known| known.name() == kind);
-    let kind = known.ok_or_else(|| ToolError::Invalid(format!("{kind:?} is no kind of candidate")))?;
+    let kind = known.ok_or_else(|| ToolError::Invalid(format!("unknown kind of candidate {kind:?}")))?;
     let mut row = |id: &str| {
         engine.peek(id)?.ok_or_else(|| ToolError::NotFound(format!("{id} was changed or deleted meanwhile; reload")))
     };

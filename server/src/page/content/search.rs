@@ -68,7 +68,7 @@ impl SearchForm {
 
     fn kind(&self) -> Result<Option<MemoryType>, ToolError> {
         let name = self.kind.trim();
-        let unknown = |_| ToolError::Invalid(format!("{name:?} is no type of memory"));
+        let unknown = |_| ToolError::Invalid(format!("unknown type of memory {name:?}"));
         (!name.is_empty()).then(|| name.parse().map_err(unknown)).transpose()
     }
 

@@ -273,7 +273,7 @@ fn task_item(task: &TaskItem, language: Language) -> Markup {
                     @if let Some(waits) = &task.waits_for { span.flag.warn { (language.of("waits for ", "기다림: ")) (waits) } }
                     @if let Some(by) = &task.done_by { span { (by) } }
                 }
-                @if task.waits_for.is_some() { (action("unblock", &[("id", id)], language.of("It waits no longer", "더는 기다리지 않음"))) }
+                @if task.waits_for.is_some() { (action("unblock", &[("id", id)], language.of("It is no longer blocked", "더는 기다리지 않음"))) }
             }
         }
     }

@@ -42,7 +42,7 @@ impl RemoteError {
         };
         let (what, remedy) = describe_fault(service, fault);
         let remedy = remedy.map_or_else(
-            || "search uses the model inside the program until a later attempt succeeds".to_owned(),
+            || "search uses the built-in model until a later attempt succeeds".to_owned(),
             |remedy| format!("{remedy}, or set JIKIME_EMBEDDING_PROVIDER=local"),
         );
         Self { message: format!("{} at {} {what}; {remedy}", service.provider(), service.host()), cooldown: rest }

@@ -47,9 +47,8 @@ fn transient_errors_are_retried_then_paused(
     let network = scripted_network(move |number, _| answer(number));
     let remote = RemoteEmbedder::open(service(), network.clone()).unwrap();
     let error = remote.embed(&["a"], EmbeddingPurpose::Document).unwrap_err();
-    let wording = format!(
-        "openai at models.example {message}; search uses the model inside the program until a later attempt succeeds"
-    );
+    let wording =
+        format!("openai at models.example {message}; search uses the built-in model until a later attempt succeeds");
     assert_eq!(error.to_string(), wording);
     let asked = network.seen.lock().unwrap().len();
     assert_eq!(asked, 5);
