@@ -16,6 +16,7 @@ mod mcp_wire;
 #[cfg(unix)]
 mod other_user;
 mod page_server;
+pub mod peer;
 mod polling;
 #[cfg(unix)]
 mod postgres;

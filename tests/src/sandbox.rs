@@ -25,9 +25,6 @@ fn command_deadline() -> Duration {
 /// The time zone of sandboxes: far from UTC, on another day than America, and without daylight saving.
 const TIME_ZONE: &str = "Asia/Seoul";
 
-/// Variables that programs need on some platform, and that reveal nothing about the user.
-const INHERITED: [&str; 4] = ["PATH", "SystemRoot", "SystemDrive", "PATHEXT"];
-
 /// The variable for a folder with `jikime-memory` and `jikime-hook` to test instead of this build, such as the programs that README.md
 /// installs.
 const PROGRAMS: &str = "JIKIME_TEST_PROGRAMS";
@@ -249,7 +246,7 @@ impl Sandbox {
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.project()).env_clear();
-        command.envs(INHERITED.iter().filter_map(|name| Some((name, environment::variable(name)?))));
+        command.envs(environment::inherited());
         command.env("TZ", TIME_ZONE);
         // Prevents background processes, except in tests about them.
         command.env("JIKIME_EMBED_BACKFILL", "0");

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use harness::benchmark::BaselinePrograms;
+use harness::peer::TimedServer;
 use harness::{Binaries, Sandbox};
 use serde_json::{Value, json};
 
@@ -16,7 +17,6 @@ use crate::crowd::{self, TURNS, WORKERS};
 use crate::figures::Goal::{AtLeast, AtMost};
 use crate::figures::{FigureTable, percentile};
 use crate::memories::{SampleSave, TYPES, count_saved, sample_memories, sample_saves};
-use crate::serving::BenchServer;
 use crate::start::{self, NO_SLOWER, serve_command};
 
 const RUNS: usize = 150;
@@ -125,7 +125,7 @@ fn measure_concurrent(binaries: &Binaries, floors: &BaselinePrograms, table: &mu
     table.add(format!("{WORKERS} x {TURNS} processes that append a line"), appended, "s", None, None);
     for served in ["without a server", "with a server"] {
         let sandbox = sandbox_with_sections(binaries, BUSY_DAY)?;
-        let mut server = BenchServer::start(serve_command(&sandbox))?;
+        let mut server = TimedServer::start(serve_command(&sandbox))?;
         server.call("memory_stats", &json!({}))?;
         let server = if served == "with a server" { Some(server) } else { server.end().map(|()| None)? };
         let texts = sample_saves("crowd", WORKERS * TURNS);
@@ -134,7 +134,7 @@ fn measure_concurrent(binaries: &Binaries, floors: &BaselinePrograms, table: &mu
             event["session_id"] = format!("session-{worker}").into();
             time_command(command, &event).map(drop)
         })?;
-        server.map_or(Ok(()), BenchServer::end)?;
+        server.map_or(Ok(()), TimedServer::end)?;
         let name = format!("{WORKERS} x {TURNS} hooks at once, {served}");
         table.add(&name, taken.total.as_secs_f64(), "s", Some(appended), Some(AtMost(AT_ONCE * appended)));
         table.add_times("  a hook", &mut taken.turns, None, &[(50, None), (99, None)]);

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use harness::peer::{Peer, TimedServer};
 use harness::{Binaries, Sandbox, eventually_some};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -14,8 +15,7 @@ use crate::crowd::{self, CrowdTimes, TURNS, WORKERS};
 use crate::figures::Goal::{AtLeast, AtMost};
 use crate::figures::{FigureTable, Goal, percentile};
 use crate::memories::{SampleSave, count_saved, needle, sample_saves};
-use crate::peer::PeerServer;
-use crate::serving::BenchServer;
+use crate::peer;
 use crate::start::serve_command;
 
 const SAVES: usize = 1_100;
@@ -38,7 +38,7 @@ const NEVER_USED: usize = 23_000_000;
 const MEANT: Duration = Duration::from_secs(2);
 
 /// Measures saves of all types in turn.
-pub(crate) fn measure(server: &mut BenchServer, table: &mut FigureTable) -> Outcome<()> {
+pub(crate) fn measure(server: &mut TimedServer, table: &mut FigureTable) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let (mut file, database) = (open_log(folder.path())?, open_database(folder.path())?);
     let [mut append, mut insert, mut times] = [(); 3].map(|()| Vec::with_capacity(SAVES));
@@ -55,7 +55,7 @@ pub(crate) fn measure(server: &mut BenchServer, table: &mut FigureTable) -> Outc
 }
 
 /// Measures whether a save is found by words at once, and how soon by its vector.
-pub(crate) fn measure_found(server: &mut BenchServer, table: &mut FigureTable) -> Outcome<()> {
+pub(crate) fn measure_found(server: &mut TimedServer, table: &mut FigureTable) -> Outcome<()> {
     let (mut at_once, mut meant) = (0, Vec::new());
     for number in 0..FOUND {
         let word = needle(NEVER_USED + number);
@@ -93,7 +93,7 @@ pub(crate) fn measure_large_store(sandbox: &Sandbox, table: &mut FigureTable) ->
 
 /// Measures concurrent saves of one type, of all types, and of a peer, in alternation and each in a new store.
 pub(crate) fn measure_concurrent(binaries: &Binaries, table: &mut FigureTable) -> Outcome<()> {
-    let peer = PeerServer::from_arguments()?;
+    let peer = peer::given_peer()?;
     let [mut append, mut insert, mut one, mut all, mut of_peer] = [(); 5].map(|()| Vec::with_capacity(ROUNDS));
     for round in 0..ROUNDS {
         let saves = sample_saves(&format!("round{round}"), WORKERS * TURNS);
@@ -167,28 +167,34 @@ impl SaveRates {
 /// Runs several of our servers on one store, and checks the acknowledged saves after all servers have ended.
 fn run_servers(sandbox: &Sandbox, saves: &[SampleSave]) -> Outcome<SaveRun> {
     let start = || {
-        let mut server = BenchServer::start(serve_command(sandbox))?;
+        let mut server = TimedServer::start(serve_command(sandbox))?;
         server.call("memory_stats", &json!({}))?;
         Ok(server)
     };
-    let (taken, saved) =
-        run_saves(start, |server, save| server.call("memory_save", &arguments(save)).map(drop), saves)?;
+    let save =
+        |server: &mut TimedServer, save: &SampleSave| Ok(server.call("memory_save", &arguments(save)).map(drop)?);
+    let (taken, saved) = run_saves(start, save, |server| Ok(server.end()?), saves)?;
     let lost = saved.len() - count_saved(sandbox, &saved)?;
     Ok(SaveRun { taken, refused: saves.len() - saved.len(), lost })
 }
 
 /// Runs several servers of a peer on one store, without checking the saves.
-fn run_peer(peer: &PeerServer, saves: &[SampleSave]) -> Outcome<SaveRun> {
+fn run_peer(peer: &Peer, saves: &[SampleSave]) -> Outcome<SaveRun> {
     let home = tempfile::tempdir()?;
-    let save = |server: &mut BenchServer, save: &SampleSave| peer.save(server, &save.text).map(drop);
-    let (taken, saved) = run_saves(|| peer.start(home.path()), save, saves)?;
+    let save = |server: &mut TimedServer, save: &SampleSave| Ok(peer.save(server, &save.text).map(drop)?);
+    let end = |server: TimedServer| {
+        server.stop();
+        Ok(())
+    };
+    let (taken, saved) = run_saves(|| Ok(peer.start(home.path())?), save, end, saves)?;
     Ok(SaveRun { taken, refused: saves.len() - saved.len(), lost: 0 })
 }
 
 /// Runs concurrent saves and returns the acknowledged ones.
 fn run_saves(
-    start: impl Fn() -> Outcome<BenchServer>,
-    save: impl Fn(&mut BenchServer, &SampleSave) -> Outcome<()> + Sync,
+    start: impl Fn() -> Outcome<TimedServer>,
+    save: impl Fn(&mut TimedServer, &SampleSave) -> Outcome<()> + Sync,
+    end: impl Fn(TimedServer) -> Outcome<()>,
     saves: &[SampleSave],
 ) -> Outcome<(CrowdTimes, Vec<&SampleSave>)> {
     let workers: Outcome<Vec<_>> = (0..WORKERS).map(|_| Ok((start()?, Vec::new()))).collect();
@@ -200,7 +206,7 @@ fn run_saves(
     })?;
     let mut acknowledged = Vec::new();
     for (server, saved) in workers {
-        server.end()?;
+        end(server)?;
         acknowledged.extend(saved);
     }
     Ok((taken, acknowledged))

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use harness::benchmark::BaselinePrograms;
+use harness::peer::TimedServer;
 use harness::{Binaries, Sandbox, run_to_end};
 use serde_json::Value;
 
@@ -15,9 +16,8 @@ use crate::figures::Goal::{AtLeast, AtMost};
 use crate::figures::{FigureTable, percentile};
 use crate::growth::GrowthPoint;
 use crate::memories::{LogLines, sample_memories, sample_questions, write_logs};
-use crate::serving::BenchServer;
 use crate::start::{COMMAND_DEADLINE, serve_command, time_command};
-use crate::{hooks, page, peer, saves, start, vectors};
+use crate::{hooks, page, peer, saves, serving, start, vectors};
 
 /// 40 searches of each class.
 const SEARCHES: usize = 360;
@@ -48,7 +48,7 @@ pub(crate) fn measure(
     if is_whole {
         start::measure(&sandbox, binaries, floors, table)?;
     }
-    let mut server = BenchServer::start(serve_command(&sandbox))?;
+    let mut server = TimedServer::start(serve_command(&sandbox))?;
     thread::sleep(start::REST);
     if let Some(resident) = server.resident().filter(|_| is_whole) {
         table.add("resident at rest", resident, "MiB", None, Some(AtMost(15.0)));
@@ -78,12 +78,12 @@ pub(crate) fn measure_writes(
     let sandbox = Sandbox::new(binaries.clone());
     write_logs(&sandbox, &sample_memories(size))?;
     measure_index(&sandbox, size, false, table)?;
-    measure_writes_to(&sandbox, BenchServer::start(serve_command(&sandbox))?, binaries, floors, table)
+    measure_writes_to(&sandbox, TimedServer::start(serve_command(&sandbox))?, binaries, floors, table)
 }
 
 fn measure_writes_to(
     sandbox: &Sandbox,
-    mut server: BenchServer,
+    mut server: TimedServer,
     binaries: &Binaries,
     floors: &BaselinePrograms,
     table: &mut FigureTable,
@@ -140,20 +140,20 @@ fn store_bytes(store: &Path) -> Outcome<BTreeMap<String, u64>> {
 
 fn measure_search(
     sandbox: &Sandbox,
-    server: &mut BenchServer,
+    server: &mut TimedServer,
     memories: &[String],
     extent: MeasureScope,
     table: &mut FigureTable,
 ) -> Outcome<GrowthPoint> {
     let lines = LogLines::read(sandbox)?;
     // Warm up first.
-    server.search("anything")?;
+    serving::search(server, "anything")?;
     let floor = vectors::vectors_read_time(memories.len());
     let before = server.processor();
     let mut times = Vec::new();
     let mut classes: BTreeMap<&str, (Vec<Duration>, usize)> = BTreeMap::new();
     for question in sample_questions(memories, SEARCHES) {
-        let (took, hits) = server.search(&question.text)?;
+        let (took, hits) = serving::search(server, &question.text)?;
         times.push(took);
         let (of_class, right) = classes.entry(question.class).or_default();
         of_class.push(took);

@@ -5,12 +5,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::benchmark::BaselinePrograms;
+use harness::peer::TimedServer;
 use harness::{Binaries, Sandbox, run_to_end};
 
 use crate::arguments::Outcome;
 use crate::figures::Goal::AtMost;
 use crate::figures::{FigureTable, percentile};
-use crate::serving::BenchServer;
+use crate::serving;
 
 /// The number of starts, and of searches after each.
 const STARTS: usize = 60;
@@ -35,12 +36,12 @@ struct StartTimes {
 
 impl StartTimes {
     /// Starts a server in each protocol era and returns the first.
-    fn add_start(&mut self, sandbox: &Sandbox) -> Outcome<BenchServer> {
-        let mut server = BenchServer::spawn(serve_command(sandbox))?;
+    fn add_start(&mut self, sandbox: &Sandbox) -> Outcome<TimedServer> {
+        let mut server = TimedServer::spawn(serve_command(sandbox))?;
         server.discover()?;
         self.discovered.push(server.started.elapsed());
         server.end()?;
-        let mut server = BenchServer::spawn(serve_command(sandbox))?;
+        let mut server = TimedServer::spawn(serve_command(sandbox))?;
         server.initialize()?;
         self.initialize.push(server.started.elapsed());
         server.list()?;
@@ -71,7 +72,7 @@ pub(crate) fn measure(
         without.add_start(&empty)?.end()?;
         let mut server = full.add_start(sandbox)?;
         if run % (STARTS / SEARCHED) == 0 {
-            first.push(server.search("which cache kept the old key")?.0);
+            first.push(serving::search(&mut server, "which cache kept the old key")?.0);
         }
         server.end()?;
     }
@@ -86,12 +87,12 @@ pub(crate) fn measure(
     let times = percentile(&full.listed, 50) / percentile(&without.listed, 50);
     table.add("start to tools/list, relative to an empty store", times, "times", None, Some(AtMost(NO_SLOWER)));
     table.add_times("the first search of a server", &mut first, None, &[(50, Some(AtMost(30.0)))]);
-    let server = BenchServer::start(serve_command(&empty))?;
+    let server = TimedServer::start(serve_command(&empty))?;
     thread::sleep(REST);
     if let Some(resident) = server.resident() {
         table.add("resident at rest, empty store", resident, "MiB", None, None);
     }
-    server.end()
+    Ok(server.end()?)
 }
 
 /// Returns the duration of a command in seconds.
