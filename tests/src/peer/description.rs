@@ -26,6 +26,9 @@ pub struct PeerDescription {
     pub environment: BTreeMap<String, String>,
     pub save: PeerTool,
     pub search: PeerTool,
+    /// Finds a saved text by a word of it, if `search` may miss it.
+    #[serde(default)]
+    pub check: Option<PeerTool>,
     /// What reports should say about the configuration.
     #[serde(default)]
     pub note: Option<String>,

@@ -44,6 +44,7 @@ mod optional_hooks;
 mod other_projects;
 mod packages;
 mod page;
+mod peers;
 mod prompts;
 mod proofs;
 mod queue;
