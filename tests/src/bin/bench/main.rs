@@ -16,7 +16,9 @@
 //!
 //! - `--vectors FILE --numbers N` measures recall on real vectors; see `vectors.rs`.
 //!
-//! - `--peer COMMAND` measures another server in alternation with ours; see `peer.rs`.
+//! - `--peer NAME` measures another server in alternation with ours; see `peer.rs`.
+//!
+//! - `--peers all` compares all described servers and nothing else; see `peers.rs`.
 
 mod arguments;
 mod crowd;
@@ -26,6 +28,7 @@ mod hooks;
 mod memories;
 mod page;
 mod peer;
+mod peers;
 mod report;
 mod saves;
 mod serving;
@@ -57,7 +60,6 @@ fn main() -> Outcome<()> {
     if has_only_writes && given("--markdown").is_some() {
         return Err("--markdown needs all figures; omit --writes".into());
     }
-    let floors = BaselinePrograms::build()?;
     let program = |name: &str, package: &str, options: &[&str]| {
         let in_folder =
             given("--programs").map(|folder| Path::new(&folder).join(package).with_extension(EXE_EXTENSION));
@@ -75,6 +77,12 @@ fn main() -> Outcome<()> {
     } else {
         "The programs are those that README.md installs."
     });
+    if given("--peers").is_some() {
+        let block = peers::markdown(&machine, &peers::measure(&binaries)?);
+        println!("{block}");
+        return given("--markdown").map_or(Ok(()), |path| peers::write(path.as_ref(), &block));
+    }
+    let floors = BaselinePrograms::build()?;
     let mut table = FigureTable::default();
     let whole = sizes.iter().copied().filter(|size| *size <= WHOLE).max();
     if has_only_writes {

@@ -16,7 +16,6 @@ const END: &str = "<!-- bench: end -->";
 
 /// Replaces the block of a document, and writes the plot next to it with the extension `svg`.
 pub(crate) fn write(path: &Path, machine: &str, table: &FigureTable, grown: &[GrowthPoint]) -> Outcome<()> {
-    let document = fs::read_to_string(path)?;
     let plot = path.with_extension("svg");
     let name = plot.file_name().unwrap_or_default().to_string_lossy();
     let block = format!(
@@ -24,11 +23,17 @@ pub(crate) fn write(path: &Path, machine: &str, table: &FigureTable, grown: &[Gr
         strip_ends(&table.text()),
         strip_ends(&growth::render_text(grown))
     );
-    let (before, rest) = document.split_once(BEGIN).ok_or_else(|| format!("{} has no {BEGIN}", path.display()))?;
-    let (_, after) = rest.split_once(END).ok_or_else(|| format!("{} has no {END}", path.display()))?;
-    fs::write(path, format!("{before}{BEGIN}{block}{END}{after}"))?;
+    replace_block(path, BEGIN, END, &block)?;
     fs::write(plot, growth::render_svg(grown))?;
     Ok(())
+}
+
+/// Replaces what a document has between two markers.
+pub(crate) fn replace_block(path: &Path, begin: &str, end: &str, block: &str) -> Outcome<()> {
+    let document = fs::read_to_string(path)?;
+    let (before, rest) = document.split_once(begin).ok_or_else(|| format!("{} has no {begin}", path.display()))?;
+    let (_, after) = rest.split_once(end).ok_or_else(|| format!("{} has no {end}", path.display()))?;
+    Ok(fs::write(path, format!("{before}{begin}{block}{end}{after}"))?)
 }
 
 fn strip_ends(text: &str) -> String {
