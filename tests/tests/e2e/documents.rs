@@ -9,7 +9,7 @@ use harness::environment;
 use harness::{Sandbox, report_skip, run_to_end, sandbox};
 
 /// Prefixes of commands that are not run, with the reason.
-const NOT_RUN: [(&str, &str); 20] = [
+const NOT_RUN: [(&str, &str); 21] = [
     ("cargo ", "builds the project, which the project's own check does"),
     ("jikime-memory serve", "serves until its host ends; tests/http.rs and tests/server.rs start it"),
     ("jikime-memory view", "serves until its page is closed; tests/page.rs starts it"),
@@ -29,6 +29,7 @@ const NOT_RUN: [(&str, &str); 20] = [
     ("npx ", "is another program"),
     ("npm ", "installs a published package; .ci/packages installs those of this build"),
     ("uv ", "installs a published package; .ci/packages installs those of this build"),
+    ("tests/peers/install", "installs published packages; tests/peers.rs describes our server instead"),
     ("curl ", "installs a published package; .ci/packages installs those of this build"),
 ];
 
