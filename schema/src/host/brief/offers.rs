@@ -6,25 +6,38 @@ use crate::prose::sentences::sentences;
 /// The most words of a closing question that only asks about the sentence before it: "Does that sound sensible?"
 const CLOSING: usize = 6;
 
+/// Words with which an answer proposes something.
+static OFFERS: WordList = WordList::phrases(
+    "i'd |i would |i could |i can |shall i|should i|want me to|let me know|if you like|i suggest|i propose|i recommend|\
+     my suggestion|suggestion: |proposal: |저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|할 만한 것|말씀 주시면|원하시면|드릴까|볼까",
+);
+
+/// Words that introduce ways to choose from.
+static OPTIONS: WordList = WordList::phrases(
+    "two ways|three ways|two options|three options|options: |ways out|alternatives: |방법은 두|방법은 세|방법이 있|방법도 있|중에 고르",
+);
+
 /// Removes questions and offers from an answer, and the sentence that a short question at the end asks about. Returns `None` if nothing is left.
 pub(super) fn without_offers(answer: &str) -> Option<String> {
     let all = sentences(answer);
-    let closes = all.last().is_some_and(|last| is_question(last) && last.split_whitespace().count() <= CLOSING);
-    let asked_about = if closes { all.len().checked_sub(2).map(|at| all[at]) } else { None };
+    let asked_about = all.len().checked_sub(2).map(|at| all[at]).filter(|_| refers_back(all[all.len() - 1]));
     kept_sentences(answer, |sentence| !is_offer(sentence) && asked_about != Some(sentence))
 }
 
-/// Whether a sentence of an answer proposes something or asks for a decision.
+/// Whether a sentence proposes something or asks for a decision.
 fn is_offer(sentence: &str) -> bool {
-    static OFFERS: WordList = WordList::phrases(
-        "i'd |i would |i could |i can |shall i|should i|want me to|let me know|if you like|i suggest|i propose|i recommend|\
-         my suggestion|suggestion: |proposal: |저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|할 만한 것|말씀 주시면|원하시면|드릴까|볼까",
-    );
-    static OPTIONS: WordList = WordList::phrases(
-        "two ways|three ways|two options|three options|options: |ways out|alternatives: |방법은 두|방법은 세|방법이 있|방법도 있|중에 고르",
-    );
-    let folded = sentence.to_lowercase().replace('’', "'");
+    let folded = fold(sentence);
     is_question(sentence) || OFFERS.occurs_in(&folded) || OPTIONS.occurs_in(&folded)
+}
+
+/// Whether a closing question asks about the sentence before it, and offers nothing else: "해볼까요?", but not "Shall I add a limit?".
+fn refers_back(closing: &str) -> bool {
+    let words = closing.split_whitespace().count();
+    is_question(closing) && (words == 1 || words <= CLOSING && !OFFERS.occurs_in(&fold(closing)))
+}
+
+fn fold(sentence: &str) -> String {
+    sentence.to_lowercase().replace('’', "'")
 }
 
 /// Returns the sentences to keep, or `None` if they say nothing.
