@@ -1,4 +1,4 @@
-//! What a turn only considers: ideas, offers and questions about ways. The next prompt says what becomes of them.
+//! Recognises ideas, offers and questions about ways. The next prompt says what becomes of them.
 
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
