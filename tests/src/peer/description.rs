@@ -29,7 +29,7 @@ pub struct PeerDescription {
     /// Finds a saved text by a word of it, if `search` may miss it.
     #[serde(default)]
     pub check: Option<PeerTool>,
-    /// What reports should say about the configuration.
+    /// A remark about the configuration, for reports.
     #[serde(default)]
     pub note: Option<String>,
     /// The hook for a prompt, if the product has one.
@@ -72,7 +72,7 @@ impl PeerDescription {
 /// The description of our own server.
 const OURS: &str = "jikime-memory";
 
-/// What a server runs on.
+/// The runtime of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PeerRuntime {

@@ -1,4 +1,4 @@
-//! What was measured of one server.
+//! The figures of one server.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl PeerRow {
     }
 }
 
-/// What became of the saves of several processes.
+/// How many saves of several processes were stored, refused, lost or stored twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ConcurrentSaves {
     /// Processes that answered.
