@@ -204,9 +204,11 @@ fn decides_in_korean(clause: &str) -> bool {
 pub(super) fn promises_a_rule(sentence: &str) -> bool {
     static PROMISES: WordList =
         WordList::phrases("from now on i'll |from now on, i'll |from now on i will |i'll always |i will always ");
+    static REGULAR: WordList = WordList::phrases(" always | never | every | each | before | after | whenever ");
     let folded = sentence.to_lowercase().replace('’', "'");
     let bare = folded.trim_end_matches(['.', '!', ' ']);
-    PROMISES.begins(&folded) || folded.starts_with("앞으로 ") && folded.contains(" 항상 ") && bare.ends_with("겠습니다")
+    PROMISES.begins(&folded) && REGULAR.occurs_in(&folded)
+        || folded.starts_with("앞으로 ") && folded.contains(" 항상 ") && bare.ends_with("겠습니다")
 }
 
 fn without_lead_ins(said: &str) -> &str {
@@ -290,6 +292,7 @@ mod tests {
     #[case("앞으로 변경 전에는 항상 스냅샷을 먼저 뜨겠습니다.", true)]
     #[case("앞으로 지켜보겠습니다.", false)]
     #[case("I'll run it now.", false)]
+    #[case("From now on I'll call it the parser.", false)]
     fn promise_of_an_agent_is_recognized(#[case] sentence: &str, #[case] expected: bool) {
         assert_eq!(promises_a_rule(sentence), expected);
     }
