@@ -1,11 +1,15 @@
 //! Programs to measure: installed builds, and minimal programs as a baseline.
 
+mod document;
+
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+
+pub use document::{describe_machine, replace_block};
 
 type BenchResult<T> = Result<T, Box<dyn Error>>;
 

@@ -5,6 +5,7 @@
 
 pub mod benchmark;
 mod canaries;
+pub mod coding;
 pub mod corpus;
 pub mod environment;
 pub mod evaluation;

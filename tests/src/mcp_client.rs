@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::mcp_wire::{RpcError, ServerMessage, ToolResult};
-use crate::polling::poll;
+use crate::polling::{eventually, poll};
 use crate::program_output::end;
 
 /// Time limit of a response; a test may change it.
@@ -24,6 +24,9 @@ const END_DEADLINE: Duration = Duration::from_secs(10);
 
 /// The time within which one of several servers must own the queue.
 const OWNER_DEADLINE: Duration = Duration::from_secs(30);
+
+/// The time limit of indexing.
+const INDEXING_DEADLINE: Duration = Duration::from_secs(30);
 
 const LEGACY_VERSION: &str = "2025-11-25";
 const MODERN_VERSION: &str = "2026-07-28";
@@ -140,6 +143,17 @@ impl McpClient {
     pub fn call(&mut self, tool: &str, arguments: Value) -> Result<ToolResult, RpcError> {
         let id = self.send_call(tool, arguments);
         self.answer(id).map(ToolResult::read)
+    }
+
+    /// Waits until the server has indexed everything.
+    #[track_caller]
+    pub fn wait_until_indexed(&mut self) {
+        eventually(INDEXING_DEADLINE, || {
+            let stats = self.call("memory_stats", json!({})).expect("a tool that answers");
+            let stats = stats.expect_success();
+            let is_done = |pending: &Value| pending.as_u64().unwrap_or(0) == 0;
+            is_done(&stats["pending"]) && is_done(&stats["queue"]) && is_done(&stats["embedding"]["pending"])
+        });
     }
 
     /// Returns the owner of the queue from this server's view: `this_server`, `another_server` or `nobody`.

@@ -3,6 +3,7 @@
 //! `tests/peers/NAME.json` describes a server; `docs/dev/performance.md` explains the fields. A peer runs with its own home and without
 //! the user's variables, so that it finds no data and no keys of the user.
 
+mod answer_text;
 mod connection;
 mod description;
 
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+pub use answer_text::{DocumentMarks, plain_text};
 pub use connection::{PeerError, TimedServer, result_text};
 pub use description::{PeerDescription, PeerHook, PeerRuntime, PeerTool};
 

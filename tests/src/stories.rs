@@ -18,38 +18,25 @@
 //! `brief` is `{source, must: [{fact, kind, any, weight}], must_not: [{why, kind, any}]}`, and `search` a list of
 //! `{q, kind, any, within, not_first}`. `any` and `not_first` are case-insensitive regular expressions without look-around.
 
+mod by_tools;
+mod verdict;
+
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use regex_lite::{Regex, RegexBuilder};
 use serde_json::{Value, json};
 
 use crate::mcp_client::{Era, McpClient};
 use crate::polling::eventually;
 use crate::sandbox::{Binaries, Sandbox};
+use verdict::{letters, list, text};
 
-/// The time limit of indexing.
-const INDEXING_DEADLINE: Duration = Duration::from_secs(30);
-
-/// The result of a story.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoryResult {
-    pub id: String,
-    pub brief: String,
-    /// The weight of the facts in the brief, and of all facts.
-    pub facts: (usize, usize),
-    /// Facts missing from the brief.
-    pub missed: Vec<String>,
-    /// Forbidden facts in the brief.
-    pub violations: Vec<String>,
-    /// Successful searches, and all searches.
-    pub searches: (usize, usize),
-    /// Questions of failed searches.
-    pub not_found: Vec<String>,
-}
+pub use by_tools::play_by_tools;
+pub use verdict::StoryResult;
 
 /// Returns the path of a file of the project's own stories.
 pub fn own_stories(name: &str) -> PathBuf {
@@ -61,6 +48,17 @@ pub fn read(path: &PathBuf) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     list(&json["stories"]).to_vec()
+}
+
+/// Plays stories, several at once, and returns their results in another order. A story waits most of the time, because a session begins in
+/// its own second.
+pub fn play_all(stories: &[Value], binaries: &Binaries, at_once: usize) -> Vec<StoryResult> {
+    let play_each = |first| stories.iter().skip(first).step_by(at_once).map(|story| play(story, binaries.clone()));
+    thread::scope(|scope| {
+        let players: Vec<_> =
+            (0..at_once).map(|first| scope.spawn(move || play_each(first).collect::<Vec<_>>())).collect();
+        players.into_iter().flat_map(|player| player.join().expect("a story was not played to its end")).collect()
+    })
 }
 
 /// Plays a story and returns its result.
@@ -101,35 +99,13 @@ pub fn play(story: &Value, binaries: Binaries) -> StoryResult {
     evaluate(story, &mut scene, &last, brief)
 }
 
+/// Judges the brief, and asks the questions as in the next session.
 fn evaluate(story: &Value, scene: &mut Scene, session_id: &str, brief: String) -> StoryResult {
-    let mut result = StoryResult {
-        id: text(&story["id"]).to_owned(),
-        brief,
-        facts: (0, 0),
-        missed: Vec::new(),
-        violations: Vec::new(),
-        searches: (0, 0),
-        not_found: Vec::new(),
-    };
-    for fact in list(&story["brief"]["must"]) {
-        let weight = fact["weight"].as_u64().map_or(1, |weight| weight as usize);
-        result.facts.1 += weight;
-        if matches(&fact["any"], &result.brief) {
-            result.facts.0 += weight;
-        } else {
-            result.missed.push(text(&fact["fact"]).to_owned());
-        }
-    }
-    let violated = list(&story["brief"]["must_not"]).iter().filter(|unwanted| matches(&unwanted["any"], &result.brief));
-    result.violations = violated.map(|unwanted| text(&unwanted["why"]).to_owned()).collect();
+    let mut result = StoryResult::of_brief(story, brief);
     let mut asked = HashSet::new();
     for question in list(&story["search"]) {
-        result.searches.1 += 1;
-        if scene.finds(session_id, question, &mut asked) {
-            result.searches.0 += 1;
-        } else {
-            result.not_found.push(text(&question["q"]).to_owned());
-        }
+        let shown = scene.search(session_id, question, &mut asked);
+        result.count_search(question, &shown);
     }
     result
 }
@@ -292,17 +268,12 @@ impl Scene {
     /// Waits until a server has indexed everything, starting it if necessary.
     fn settle(&self, server: Option<McpClient>) -> McpClient {
         let mut server = server.unwrap_or_else(|| self.sandbox.serve(Era::Legacy));
-        eventually(INDEXING_DEADLINE, || {
-            let stats = server.call("memory_stats", json!({})).expect("a tool that answers");
-            let stats = stats.expect_success();
-            let is_done = |pending: &Value| pending.as_u64().unwrap_or(0) == 0;
-            is_done(&stats["pending"]) && is_done(&stats["queue"]) && is_done(&stats["embedding"]["pending"])
-        });
+        server.wait_until_indexed();
         server
     }
 
-    /// Whether a question, as a prompt or as a search, finds the expected text. Ignores hits that repeat a question.
-    fn finds(&mut self, session_id: &str, question: &Value, asked: &mut HashSet<String>) -> bool {
+    /// Asks a question, as a prompt and as a search, and returns the texts of the hits. Ignores hits that repeat a question.
+    fn search(&mut self, session_id: &str, question: &Value, asked: &mut HashSet<String>) -> Vec<String> {
         self.replay(session_id, "prompt", &question["q"]);
         asked.insert(letters(text(&question["q"])));
         let server = self.server.take();
@@ -322,32 +293,6 @@ impl Scene {
             }
         }
         self.server = Some(server);
-        let within = question["within"].as_u64().map_or(1, |within| within as usize);
-        let is_found = shown.iter().take(within).any(|hit| matches(&question["any"], hit));
-        let is_misled = shown.first().is_some_and(|first| matches(&question["not_first"], first));
-        is_found && !is_misled
+        shown
     }
-}
-
-/// Whether a text matches one of the patterns.
-fn matches(patterns: &Value, text: &str) -> bool {
-    patterns.as_array().into_iter().flatten().any(|pattern| compiled(pattern).is_match(text))
-}
-
-fn compiled(pattern: &Value) -> Regex {
-    let pattern = text(pattern);
-    let built = RegexBuilder::new(pattern).case_insensitive(true).multi_line(true).build();
-    built.unwrap_or_else(|error| panic!("{pattern}: {error}"))
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
-}
-
-fn letters(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -78,6 +78,37 @@ impl EvalSet {
         self
     }
 
+    /// The same questions about one store with the documents of all stores. Documents that several stores have are there once. Sessions of
+    /// a later store are inserted after as many sessions as in their own.
+    pub fn in_one_store(&self) -> Self {
+        let mut sessions: Vec<Vec<EvalDocument>> = Vec::new();
+        let mut questions = Vec::new();
+        for (number, group) in self.groups.iter().enumerate() {
+            let is_own = |id: &str| !id.starts_with(DECOY);
+            let rename = |id: &String| if is_own(id) { format!("{number} {id}") } else { id.clone() };
+            for (place, session) in group.documents.chunk_by(|a, b| a.session == b.session).enumerate() {
+                if number > 0 && !is_own(&session[0].id) {
+                    continue;
+                }
+                let named = |document: &EvalDocument| EvalDocument {
+                    id: rename(&document.id),
+                    session: document.session.as_ref().map(rename),
+                    at: None,
+                    ..document.clone()
+                };
+                sessions.insert(place.min(sessions.len()), session.iter().map(named).collect());
+            }
+            questions.extend(group.questions.iter().map(|question| {
+                let renamed = |ids: &[String]| ids.iter().map(rename).collect();
+                let (relevant, newer) = (renamed(&question.relevant), renamed(&question.newer));
+                EvalQuestion { relevant, newer, older: renamed(&question.older), ..question.clone() }
+            }));
+        }
+        let mut group = EvalGroup { documents: sessions.concat(), questions };
+        date_sessions(&mut group);
+        Self { name: format!("{} in one store", self.name), groups: vec![group], shape: self.shape }
+    }
+
     /// Reads a file that must be a set.
     pub fn read(path: &Path) -> Result<Self, String> {
         Self::read_if_set(path)?.ok_or_else(|| format!("{}: it has no groups", path.display()))
@@ -183,13 +214,16 @@ fn parse_group(json: &Value) -> EvalGroup {
     EvalGroup { documents: list("docs").map(parse_document).collect(), questions: questions.collect() }
 }
 
+/// The beginning of the ids of chats that all stores of a set have.
+const DECOY: &str = "decoy ";
+
 /// Parses a group of past chats among unrelated ones, each a session. The bug report is the question, and every turn of the
 /// chats that decided its rule is an answer; the last of these chats has the valid rule.
 fn parse_chats(json: &Value, decoys: &[Value]) -> EvalGroup {
     let list = |name: &str| json[name].as_array().map_or(&[][..], Vec::as_slice).iter();
     let mut chats: Vec<(String, &Value)> = list("decoy_order")
         .filter_map(Value::as_u64)
-        .filter_map(|place| Some((format!("decoy {place}"), decoys.get(usize::try_from(place).ok()?)?)))
+        .filter_map(|place| Some((format!("{DECOY}{place}"), decoys.get(usize::try_from(place).ok()?)?)))
         .collect();
     let gold: Vec<&Value> = list("gold").collect();
     for (place, chat) in gold.iter().enumerate() {
@@ -247,5 +281,28 @@ fn to_string(value: &Value) -> Option<String> {
         Value::Null => None,
         Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty() && text != "None"),
         other => Some(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chats_of_all_stores_are_in_one() {
+        let turn = |text: &str| serde_json::json!({ "role": "user", "text": text });
+        let decoys = serde_json::json!([[turn("a")], [turn("b")], [turn("c")]]);
+        let group = |order: [usize; 3], place: usize, text: &str| serde_json::json!({ "query": text, "decoy_order": order, "gold": [{ "insert_at": place, "turns": [turn(text)] }] });
+        let groups = [group([0, 1, 2], 1, "x"), group([2, 1, 0], 3, "y")];
+        let decoys = decoys.as_array().unwrap();
+        let groups: Vec<EvalGroup> = groups.iter().map(|group| parse_chats(group, decoys)).collect();
+        let set = EvalSet { name: "s".to_owned(), groups, shape: DocumentShape::Typed }.in_one_store();
+        let texts: Vec<&str> = set.groups[0].documents.iter().map(|document| &*document.text).collect();
+        assert_eq!(texts, ["a", "x", "b", "y", "c"]);
+        let days: Vec<&str> =
+            set.groups[0].documents.iter().filter_map(|document| document.at.as_deref()?.get(8..10)).collect();
+        assert_eq!(days, ["05", "06", "07", "08", "09"]);
+        let relevant: Vec<&str> = set.groups[0].questions.iter().map(|question| &*question.relevant[0]).collect();
+        assert_eq!(relevant, ["0 gold 0:0", "1 gold 0:0"]);
     }
 }

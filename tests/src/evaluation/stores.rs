@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use schema::files::database::LockTimeout;
 use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture};
@@ -25,7 +26,9 @@ const TURN: i64 = 20;
 
 #[derive(Debug)]
 pub struct EvalStore {
-    project: TempDir,
+    project: PathBuf,
+    /// The folder of the project, unless the caller gave one.
+    _folder: Option<TempDir>,
     /// Documents by memory id or path of a note.
     documents: HashMap<String, String>,
     sections: Vec<NoteSection>,
@@ -56,8 +59,16 @@ pub struct ShownHit {
 
 impl EvalStore {
     pub fn new(group: &EvalGroup, shape: DocumentShape) -> Result<Self, String> {
-        let project = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let mut filled = Self { project, documents: HashMap::new(), sections: Vec::new() };
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let filled = Self::in_project(folder.path(), group, shape)?;
+        Ok(Self { _folder: Some(folder), ..filled })
+    }
+
+    /// Creates the store in a project, in which a server can use it.
+    pub fn in_project(project: &Path, group: &EvalGroup, shape: DocumentShape) -> Result<Self, String> {
+        fs::create_dir_all(project).map_err(|error| format!("{}: {error}", project.display()))?;
+        let project = project.to_owned();
+        let mut filled = Self { project, _folder: None, documents: HashMap::new(), sections: Vec::new() };
         match shape {
             DocumentShape::Notes => filled.write_notes(&group.documents)?,
             DocumentShape::Typed => {
@@ -71,7 +82,7 @@ impl EvalStore {
 
     /// Returns an engine on the store, fully indexed.
     pub fn engine(&self, settings: &Settings) -> Result<Engine, String> {
-        let mut engine = Engine::open_with(self.project.path(), None, settings).map_err(|error| error.to_string())?;
+        let mut engine = Engine::open_with(&self.project, None, settings).map_err(|error| error.to_string())?;
         engine.refresh().map_err(|error| error.to_string())?;
         while engine.embed_batch_anywhere().map_err(|error| error.to_string())?.has_more {}
         Ok(engine)
@@ -100,14 +111,14 @@ impl EvalStore {
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), String> {
-        let store = Store::open(self.project.path(), LockTimeout::Server).map_err(|error| error.to_string())?;
+        let store = Store::open(&self.project, LockTimeout::Server).map_err(|error| error.to_string())?;
         let path = store.layout().store_path(name);
         let parent = path.parent().ok_or("a note is in a folder")?;
         fs::create_dir_all(parent).and_then(|()| fs::write(&path, text)).map_err(|error| error.to_string())
     }
 
     fn capture_all(&mut self, documents: &[EvalDocument], shape: DocumentShape) -> Result<(), String> {
-        let mut store = Store::open(self.project.path(), LockTimeout::Server).map_err(|error| error.to_string())?;
+        let mut store = Store::open(&self.project, LockTimeout::Server).map_err(|error| error.to_string())?;
         let first_speaker = documents.first().map(|document| speaker(&document.text).to_owned());
         let mut ids: HashMap<&str, MemoryId> = HashMap::new();
         let mut session = None;

@@ -29,6 +29,9 @@ pub struct PeerDescription {
     /// Finds a saved text by a word of it, if `search` may miss it.
     #[serde(default)]
     pub check: Option<PeerTool>,
+    /// Returns what a new session should know. Its arguments need no text.
+    #[serde(default)]
+    pub context: Option<PeerTool>,
     /// A remark about the configuration, for reports.
     #[serde(default)]
     pub note: Option<String>,

@@ -1,10 +1,7 @@
 //! Minimum quality of briefs and searches on the project's own stories.
 
-use std::thread;
-
-use harness::stories::{StoryResult, own_stories, play, read};
+use harness::stories::{own_stories, play_all, read};
 use rstest::rstest;
-use serde_json::Value;
 
 /// Characters of a brief.
 const LONGEST: usize = 4_000;
@@ -39,7 +36,7 @@ fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor:
     let stories = read(&own_stories(file));
     assert!(stories.len() >= floor.stories);
     let (mut facts, mut searches, mut violations) = ((0, 0), (0, 0), 0);
-    for told in play_all(&stories) {
+    for told in play_all(&stories, &harness::binaries!(), AT_ONCE) {
         println!("{}: facts {:?}, searches {:?}", told.id, told.facts, told.searches);
         println!("  missed {:?}\n  violated {:?}\n  not found {:?}", told.missed, told.violations, told.not_found);
         let length = told.brief.chars().count();
@@ -52,13 +49,4 @@ fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor:
     assert!(facts.0 * 100 >= floor.facts * facts.1, "facts {facts:?}");
     assert!(searches.0 * 100 >= floor.searches * searches.1, "searches {searches:?}");
     assert!(violations <= floor.violations, "{violations} violations");
-}
-
-fn play_all(stories: &[Value]) -> Vec<StoryResult> {
-    let play_each = |first| stories.iter().skip(first).step_by(AT_ONCE).map(|story| play(story, harness::binaries!()));
-    thread::scope(|scope| {
-        let players: Vec<_> =
-            (0..AT_ONCE).map(|first| scope.spawn(move || play_each(first).collect::<Vec<_>>())).collect();
-        players.into_iter().flat_map(|player| player.join().expect("a story was not played to its end")).collect()
-    })
 }

@@ -42,7 +42,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use harness::Binaries;
-use harness::benchmark::{BaselinePrograms, install_program};
+use harness::benchmark::{BaselinePrograms, describe_machine, install_program};
 
 use arguments::{Outcome, given};
 use figures::FigureTable;
@@ -72,7 +72,7 @@ fn main() -> Outcome<()> {
     let hook: PathBuf = program("--hook", "jikime-hook", &["--config", "hooks-client/small.toml"])?;
     let binaries = Binaries { memory, hook };
     let given_programs = ["--memory", "--hook", "--programs"].iter().any(|name| given(name).is_some());
-    let machine = report::describe_machine(if given_programs {
+    let machine = describe_machine(if given_programs {
         "The programs are those that were given."
     } else {
         "The programs are those that README.md installs."

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use harness::peer::plain_text;
+
 use crate::memories::BenchQuestion;
 
 /// Shorter sentences say too little to identify a memory, in characters.
@@ -14,7 +16,7 @@ pub(super) struct AnswerKey(Vec<(String, Vec<String>)>);
 impl AnswerKey {
     pub(super) fn new(memories: &[String]) -> Self {
         let entry = |text: &String| {
-            let text = plain(text);
+            let text = plain_text(text);
             let sentences = text.split_inclusive(['.', '?']).map(|sentence| sentence.trim().to_owned());
             let sentences = sentences.filter(|sentence| sentence.chars().count() >= SENTENCE).collect();
             (text, sentences)
@@ -30,38 +32,11 @@ impl AnswerKey {
         let has_words = |text: &str| question.holds.iter().all(|word| text.contains(word.as_str()));
         let mut wanted = self.0.iter().take(saved).filter(|(text, _)| has_words(text)).peekable();
         wanted.peek()?;
-        let answer = plain(answer);
+        let answer = plain_text(answer);
         let mut seen = HashSet::new();
         let mut sentences = wanted.flat_map(|(_, sentences)| sentences).filter(|sentence| seen.insert(*sentence));
         Some(has_words(&answer) && sentences.any(|sentence| answer.contains(sentence.as_str())))
     }
-}
-
-/// Returns a text without JSON escapes, in lower case and on one line.
-pub(super) fn plain(text: &str) -> String {
-    let text = unescaped(text).to_lowercase();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn unescaped(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('\\') {
-        plain.push_str(before);
-        let code = after.strip_prefix('u').and_then(|code| u32::from_str_radix(code.get(..4)?, 16).ok());
-        rest = match (code.and_then(char::from_u32), after.chars().next()) {
-            (Some(character), _) => {
-                plain.push(character);
-                &after["u0000".len()..]
-            }
-            (None, Some('n' | 't' | 'r')) => {
-                plain.push(' ');
-                &after[1..]
-            }
-            _ => after,
-        };
-    }
-    plain + rest
 }
 
 #[cfg(test)]

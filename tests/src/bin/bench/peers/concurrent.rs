@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use harness::peer::{Peer, PeerError, TimedServer};
 
-use super::answers::plain;
 use super::row::ConcurrentSaves;
 use crate::arguments::Outcome;
 use crate::crowd::{TURNS, WORKERS};
 use crate::memories::{needle, sample_memories};
+use harness::peer::plain_text;
 
 /// The time for the saves of all processes, and for the searches that check them.
 const SAVING: Duration = Duration::from_secs(30);
@@ -106,7 +106,7 @@ fn check(
         let tool = peer.description.check.as_ref().unwrap_or(&peer.description.search);
         let (_, answer) = peer.call(server, tool, &text.word)?;
         // Not only the word, because some servers repeat the question.
-        Ok(plain(&answer).matches(&format!("{} is the code name", text.word)).count())
+        Ok(plain_text(&answer).matches(&format!("{} is the code name", text.word)).count())
     };
     let alone: Vec<usize> = alone.iter().map(&mut times_found).collect::<Outcome<_>>()?;
     let usual = alone.iter().copied().max().unwrap_or_default();

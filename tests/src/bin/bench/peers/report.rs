@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use harness::benchmark::replace_block;
+
 use super::row::{ConcurrentSaves, PeerRow};
 use crate::arguments::Outcome;
 use crate::figures::percentile;
-use crate::report::replace_block;
 
 /// Markers of the generated block.
 const BEGIN: &str = "<!-- peers: begin -->";
