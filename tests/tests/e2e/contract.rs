@@ -116,6 +116,7 @@ fn the_example_configuration_starts_the_server() {
 #[case::hooks_client("hooks-client/src")]
 #[case::harness("tests/src")]
 #[case::bench("tests/src/bin/bench")]
+#[case::coding("tests/src/bin/coding")]
 #[case::eval("tests/src/bin/eval")]
 #[case::picture("tests/src/bin/picture")]
 #[case::prove("tests/src/bin/prove")]

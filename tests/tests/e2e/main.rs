@@ -13,6 +13,7 @@ mod browse;
 mod canary;
 mod canary_elsewhere;
 mod code_anchors;
+mod coding;
 mod command_line;
 mod contract;
 #[cfg(unix)]

@@ -18,6 +18,8 @@ pub(crate) struct CodingArguments {
     pub(crate) parts: Vec<String>,
     /// The time for each set of a server.
     pub(crate) limit: Duration,
+    /// Earlier reports, whose servers are not measured again.
+    pub(crate) earlier: Vec<PathBuf>,
     /// A folder with our programs.
     pub(crate) programs: Option<PathBuf>,
     pub(crate) json: Option<PathBuf>,
@@ -32,6 +34,7 @@ impl CodingArguments {
             installed: ".".into(),
             parts: PARTS.map(str::to_owned).to_vec(),
             limit: Duration::from_mins(MINUTES),
+            earlier: Vec::new(),
             programs: None,
             json: None,
             svg: None,
@@ -44,13 +47,14 @@ impl CodingArguments {
                 "--peers-installed" => arguments.installed = value.into(),
                 "--parts" => arguments.parts = parts(&value)?,
                 "--minutes" => arguments.limit = Duration::from_mins(number(&value)?),
+                "--with" => arguments.earlier.extend(list(&value).map(PathBuf::from)),
                 "--programs" => arguments.programs = Some(value.into()),
                 "--json" => arguments.json = Some(value.into()),
                 "--svg" => arguments.svg = Some(value.into()),
                 "--markdown" => arguments.markdown = Some(value.into()),
                 _ => {
                     return Err(format!(
-                        "unknown option {name}; use --peer, --peers-installed, --parts, --minutes, --programs, --json, --svg, --markdown"
+                        "unknown option {name}; use --peer, --peers-installed, --parts, --minutes, --with, --programs, --json, --svg, --markdown"
                     ));
                 }
             }

@@ -15,7 +15,7 @@ pub(crate) enum Direction {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CodingFigure {
     pub(crate) set: String,
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) count: usize,
     /// 0 if nothing was measured.
     pub(crate) of: usize,
@@ -41,13 +41,17 @@ pub(crate) struct ServerFigures {
 
 impl ServerFigures {
     pub(crate) fn new(description: &PeerDescription, by_tool: bool) -> Self {
-        let name = if by_tool { format!("{}, by its save tool", description.name) } else { description.name.clone() };
+        let name = Self::name_of(description, by_tool);
         let notes = description.note.iter().cloned().collect();
         Self { name, version: description.version.clone(), notes, figures: Vec::new() }
     }
 
-    fn add(&mut self, set: &str, name: &'static str, (count, of): (usize, usize), direction: Direction) {
-        self.figures.push(CodingFigure { set: set.to_owned(), name, count, of, direction });
+    pub(crate) fn name_of(description: &PeerDescription, by_tool: bool) -> String {
+        if by_tool { format!("{}, by its save tool", description.name) } else { description.name.clone() }
+    }
+
+    fn add(&mut self, set: &str, name: &str, (count, of): (usize, usize), direction: Direction) {
+        self.figures.push(CodingFigure { set: set.to_owned(), name: name.to_owned(), count, of, direction });
     }
 
     pub(crate) fn add_retrieval(&mut self, set: &str, counts: &RetrievalCounts) {

@@ -1,8 +1,9 @@
 //! The coding-memory benchmark: measures our product, and other MCP servers that a file describes. docs/dev/coding.md has the figures.
 //!
 //! `cargo run --release -p jikime-memory-tests --bin coding -- [--peer NAME,FILE.json --peers-installed FOLDER] [--parts sde,notes,pairs,
-//! stories,code] [--minutes N] [--programs FOLDER] [--json FILE] [--svg FILE] [--markdown docs/dev/coding.md]`. Without `--programs` it
-//! builds the programs as README.md does.
+//! stories,code] [--minutes N] [--with REPORT.json,…]
+//! [--programs FOLDER] [--json FILE] [--svg FILE] [--markdown docs/dev/coding.md]`. Without `--programs` it
+//! builds the programs as README.md does. Servers of `--with`, earlier reports, are not measured again.
 
 mod arguments;
 mod figures;
@@ -19,6 +20,8 @@ use harness::coding::MemoryServer;
 use harness::peer::Peer;
 
 use arguments::CodingArguments;
+use figures::ServerFigures;
+use measure::OURS;
 
 /// Markers of the generated block.
 const BEGIN: &str = "<!-- coding: begin -->";
@@ -35,7 +38,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             if name == OURS { folder.path().join("bin") } else { std::path::absolute(&arguments.installed)? };
         servers.push(MemoryServer::described(Peer::named(name, &installed)?));
     }
-    let measured = measure::measure(&servers, &arguments)?;
+    let earlier = earlier(&arguments)?;
+    let measured = measure::measure(&servers, &arguments, earlier)?;
     let block = report::markdown(&measured);
     println!("{block}");
     if let Some(path) = &arguments.json {
@@ -53,8 +57,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Our own description, which is measured by its save tool like the others.
-const OURS: &str = "jikime-memory";
+/// Reads the earlier reports.
+fn earlier(arguments: &CodingArguments) -> Result<Vec<ServerFigures>, Box<dyn Error>> {
+    let mut servers = Vec::new();
+    for path in &arguments.earlier {
+        let read = report::read_json(&fs::read_to_string(path)?);
+        servers.extend(read.map_err(|reason| format!("{}: {reason}", path.display()))?);
+    }
+    Ok(servers)
+}
 
 fn programs(arguments: &CodingArguments) -> Result<Binaries, Box<dyn Error>> {
     let Some(folder) = &arguments.programs else {

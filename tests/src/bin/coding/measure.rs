@@ -14,6 +14,9 @@ use serde_json::Value;
 use crate::arguments::CodingArguments;
 use crate::figures::{SDE, ServerFigures};
 
+/// Our own description.
+pub(crate) const OURS: &str = "jikime-memory";
+
 /// How many stories of ours are played at once.
 const AT_ONCE: usize = 4;
 
@@ -24,20 +27,46 @@ struct CodingData {
     changes: Vec<CodeChangeCase>,
 }
 
-pub(crate) fn measure(servers: &[MemoryServer], arguments: &CodingArguments) -> Result<Vec<ServerFigures>, String> {
-    let has = |part: &str| arguments.parts.iter().any(|given| given == part);
-    let mut retrieval = coding::retrieval_sets()?;
-    retrieval.retain(|set| has(part_of(set)));
-    let stories = if has("stories") { all_stories()? } else { Vec::new() };
-    let changes = if has("code") { CodeChangeCase::read_all(&coding_data("code-changes.json"))? } else { Vec::new() };
-    let data = CodingData { retrieval, stories, changes };
-    Ok(servers.iter().map(|server| measure_server(server, &data, arguments.limit)).collect())
+/// Measures the servers that are not in earlier reports. Those that were given come first, in their order.
+pub(crate) fn measure(
+    servers: &[MemoryServer],
+    arguments: &CodingArguments,
+    mut earlier: Vec<ServerFigures>,
+) -> Result<Vec<ServerFigures>, String> {
+    let data = CodingData::read(arguments)?;
+    let mut measured = Vec::new();
+    for server in servers {
+        let name = ServerFigures::name_of(&server.peer.description, is_by_tool(server));
+        measured.push(match earlier.iter().position(|known| known.name == name) {
+            Some(place) => earlier.remove(place),
+            None => measure_server(server, &data, arguments.limit),
+        });
+    }
+    measured.extend(earlier);
+    Ok(measured)
+}
+
+impl CodingData {
+    fn read(arguments: &CodingArguments) -> Result<Self, String> {
+        let has = |part: &str| arguments.parts.iter().any(|given| given == part);
+        let mut retrieval = coding::retrieval_sets()?;
+        retrieval.retain(|set| has(part_of(set)));
+        let stories = if has("stories") { all_stories()? } else { Vec::new() };
+        let changes =
+            if has("code") { CodeChangeCase::read_all(&coding_data("code-changes.json"))? } else { Vec::new() };
+        Ok(Self { retrieval, stories, changes })
+    }
+}
+
+/// Whether the server is ours, but measured like the others.
+fn is_by_tool(server: &MemoryServer) -> bool {
+    server.ours.is_none() && server.peer.description.name == OURS
 }
 
 fn part_of(set: &EvalSet) -> &'static str {
     match set.name.as_str() {
         name if name.starts_with(SDE) => "sde",
-        "devmem_ko_en" => "notes",
+        "notes" => "notes",
         _ => "pairs",
     }
 }
@@ -60,8 +89,7 @@ fn all_stories() -> Result<Vec<Value>, String> {
 }
 
 fn measure_server(server: &MemoryServer, data: &CodingData, limit: Duration) -> ServerFigures {
-    let description = &server.peer.description;
-    let mut figures = ServerFigures::new(description, server.ours.is_none() && description.name == "jikime-memory");
+    let mut figures = ServerFigures::new(&server.peer.description, is_by_tool(server));
     for set in &data.retrieval {
         progress(&figures.name, &set.name);
         match measure_retrieval(server, set, limit) {

@@ -7,14 +7,14 @@ use serde_json::{Value, json as object};
 use crate::figures::{CodingFigure, Direction, ServerFigures};
 
 /// A set and a name.
-type FigureName<'f> = (&'f str, &'static str);
+type FigureName<'f> = (&'f str, &'f str);
 
 /// Returns the names of all figures in the order of the first server that has them.
 fn names(servers: &[ServerFigures]) -> Vec<FigureName<'_>> {
     let mut names: Vec<FigureName<'_>> = Vec::new();
     for figure in servers.iter().flat_map(|server| &server.figures) {
-        if !names.contains(&(&figure.set, figure.name)) {
-            names.push((&figure.set, figure.name));
+        if !names.contains(&(&figure.set, &figure.name)) {
+            names.push((&figure.set, &figure.name));
         }
     }
     names
@@ -60,9 +60,40 @@ pub(crate) fn json(servers: &[ServerFigures]) -> String {
         object!({ "name": server.name, "version": server.version, "figures": figures, "notes": server.notes })
     };
     let servers: Vec<Value> = servers.iter().map(server).collect();
-    let report = object!({ "benchmark": "coding", "format": 1, "servers": servers });
+    let report = object!({ "benchmark": BENCHMARK, "format": FORMAT, "servers": servers });
     format!("{report:#}\n")
 }
+
+/// Reads the servers of an earlier report.
+pub(crate) fn read_json(text: &str) -> Result<Vec<ServerFigures>, String> {
+    let report: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if report["benchmark"] != BENCHMARK || report["format"] != FORMAT {
+        return Err("not a report of this program".to_owned());
+    }
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let count = |value: &Value| value.as_u64().unwrap_or_default() as usize;
+    let figure = |figure: &Value| CodingFigure {
+        set: word(&figure["set"]),
+        name: word(&figure["name"]),
+        count: count(&figure["count"]),
+        of: count(&figure["of"]),
+        direction: if figure["better"] == "more" { Direction::MoreIsBetter } else { Direction::LessIsBetter },
+    };
+    let server = |server: &Value| ServerFigures {
+        name: word(&server["name"]),
+        version: word(&server["version"]),
+        figures: list(&server["figures"]).iter().map(figure).collect(),
+        notes: list(&server["notes"]).iter().map(word).collect(),
+    };
+    Ok(list(&report["servers"]).iter().map(server).collect())
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+const BENCHMARK: &str = "coding";
+const FORMAT: u64 = 1;
 
 const LEFT: f64 = 300.0;
 const WIDTH: f64 = 400.0;
@@ -142,14 +173,26 @@ mod tests {
         ours.add_retrieval("notes", &counts);
         ours.add_code_changes(&AlarmCounts { changed: (9, 10), unchanged: (1, 20), not_found: 0 });
         let mut theirs = ServerFigures { name: "a<b".to_owned(), version: "2".to_owned(), ..ServerFigures::default() };
-        theirs.add_retrieval("notes", &RetrievalCounts { stores: (1, 2), questions: 4, ..counts });
+        let half = RetrievalCounts { stores: (1, 2), questions: 4, right_first: 0, right_in_five: 1, ..counts };
+        theirs.add_retrieval("notes", &half);
         theirs.add_code_changes(&AlarmCounts { changed: (0, 10), unchanged: (0, 20), not_found: 2 });
         [ours, theirs]
     }
 
     #[test]
     fn table_has_all_servers_and_notes() {
-        insta::assert_snapshot!(markdown(&measured()), @"");
+        insta::assert_snapshot!(markdown(&measured()), @r"
+        | set | figure | ours 1 | a<b 2 |
+        | --- | --- | --- | --- |
+        | notes | right first | 75 % (6 of 8) | 0 % (0 of 4) |
+        | notes | right in the first five | 88 % (7 of 8) | 25 % (1 of 4) |
+        | notes | empty | 12 % (1 of 8) | 25 % (1 of 4) |
+        | code changes | changed code that is reported | 90 % (9 of 10) | 0 % (0 of 10) |
+        | code changes | reports that are right | 90 % (9 of 10) | none |
+
+        - a<b: notes: 1 of 2 stores could be filled in time
+        - a<b: code changes: 2 answers did not have the memory
+        ");
     }
 
     #[test]
@@ -161,6 +204,8 @@ mod tests {
             object!({ "set": "notes", "name": "right first", "count": 6, "of": 8, "percent": 75.0, "better": "more" })
         );
         assert_eq!(read["servers"][1]["figures"][4]["percent"], Value::Null);
+        assert_eq!(markdown(&read_json(&json(&measured())).unwrap()), markdown(&measured()));
+        assert!(read_json("{}").is_err());
         let picture = svg(&measured());
         assert_eq!(picture.matches("<rect x=").count(), 9, "{picture}");
         assert!(picture.contains("a&lt;b"), "{picture}");
