@@ -247,5 +247,5 @@ fn hook_ends_although_input_stays_open() {
     assert!(child.wait().unwrap().success());
     drop(input);
     let problems = sandbox.run_cli(["stats", "--json"]).assert_success().json()["problems"].to_string();
-    assert!(problems.contains("ended after 500 ms"), "{problems}");
+    assert!(problems.contains("stopped at its limit of 500 ms"), "{problems}");
 }
