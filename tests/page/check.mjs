@@ -325,7 +325,7 @@ await step("a task that may begin, and a secret that somebody wrote into a log",
   await go(tab, "review");
   const task = tab.locator('.candidate:has-text("Upgrade the payment client")');
   await task.locator("button:has-text('ready')").click();
-  await told(tab, "waits no longer");
+  await told(tab, "is no longer blocked");
   await task.waitFor({ state: "detached" });
   assert.ok(JSON.parse(run("tasks", "--json")).some((task) => task.content.includes("Upgrade the payment") && task.state === "open"));
   const secret = tab.locator('.candidate:has-text("deduplicates charges itself")');
