@@ -35,7 +35,7 @@ const MARK: usize = 60;
 /// Shorter documents, such as "go on", are in many texts.
 const SHORTEST: usize = 8;
 
-/// Recognises the documents of a store in the text of an answer, by [`MARK`] characters that no other document has, or by the whole text of
+/// Recognises the documents of a store in the text of an answer, by `MARK` characters that no other document has, or by the whole text of
 /// a shorter one. The beginning alone is not enough, because some servers show the best part of a text.
 #[derive(Debug, Default)]
 pub struct DocumentMarks {
