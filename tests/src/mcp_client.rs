@@ -150,9 +150,7 @@ impl McpClient {
     pub fn wait_until_indexed(&mut self) {
         eventually(INDEXING_DEADLINE, || {
             let stats = self.call("memory_stats", json!({})).expect("a tool that answers");
-            let stats = stats.expect_success();
-            let is_done = |pending: &Value| pending.as_u64().unwrap_or(0) == 0;
-            is_done(&stats["pending"]) && is_done(&stats["queue"]) && is_done(&stats["embedding"]["pending"])
+            is_indexed(stats.expect_success())
         });
     }
 
@@ -376,6 +374,12 @@ impl McpClient {
         }
         Some(status)
     }
+}
+
+/// Whether the answer of `memory_stats` says that everything is indexed.
+pub(crate) fn is_indexed(stats: &Value) -> bool {
+    let is_done = |pending: &Value| pending.as_u64().unwrap_or(0) == 0;
+    is_done(&stats["pending"]) && is_done(&stats["queue"]) && is_done(&stats["embedding"]["pending"])
 }
 
 impl Drop for McpClient {

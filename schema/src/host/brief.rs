@@ -24,7 +24,8 @@ use knowledge::Knowledge;
 const SMALL: usize = 500;
 const PROJECT: usize = 40;
 
-/// How many of the last sessions have their open tasks listed. Of older ones that nobody saved on purpose, most are done, so they are counted.
+/// How many of the last sessions have their open tasks listed. Most older tasks are done, so they are only counted, unless somebody saved
+/// them on purpose.
 const LISTED: usize = 2;
 
 /// The reason why a session starts.

@@ -1,4 +1,4 @@
-//! What benchmarks write into documents: a generated block, and the machine.
+//! Writes the results of benchmarks into documents: a generated block, and the machine.
 
 use std::error::Error;
 use std::fs;

@@ -5,13 +5,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::server::{MemoryServer, OpenServer};
 use crate::peer::{PeerError, plain_text};
+use crate::polling::poll;
 
 /// A file, memories about its parts, and later versions of it.
 #[derive(Debug, Clone, Deserialize)]
@@ -138,20 +138,17 @@ fn measure_memory(
     Ok(())
 }
 
-/// Questions about a deleted file, and the pause between two.
-const ASKED: usize = 20;
-const PAUSE: Duration = Duration::from_millis(50);
+/// The time in which a server may notice that a file is deleted.
+const NOTICED: Duration = Duration::from_secs(2);
 
 /// Asks until an answer reports a change, because a server may look for the missing file in the background.
 fn ask_about_deleted(open: &mut OpenServer<'_>, memory: &CodeMemory) -> Result<String, PeerError> {
-    for _ in 1..ASKED {
-        let answer = open.ask(&memory.name)?;
-        if says_changed(&answer, &memory.text) {
-            return Ok(answer);
-        }
-        thread::sleep(PAUSE);
-    }
-    open.ask(&memory.name)
+    let mut last = Ok(String::new());
+    poll(NOTICED, || {
+        last = open.ask(&memory.name);
+        last.as_ref().map_or(true, |answer| says_changed(answer, &memory.text)).then_some(())
+    });
+    last
 }
 
 #[cfg(test)]

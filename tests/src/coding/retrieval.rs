@@ -9,7 +9,7 @@ use crate::peer::{DocumentMarks, PeerError};
 /// Documents of an answer in which newer and older statements are compared.
 const COMPARED: usize = 10;
 
-/// What the answers to a set of questions contain.
+/// Counts of the answers to a set of questions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RetrievalCounts {
     /// Stores that were measured in time, and all.

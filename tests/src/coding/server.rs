@@ -1,21 +1,19 @@
 //! A server that is measured, ours or another one.
 
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::evaluation::{DocumentShape, EvalGroup, EvalStore};
+use crate::mcp_client::is_indexed;
 use crate::peer::{Peer, PeerError, TimedServer};
+use crate::polling::poll;
 use crate::sandbox::Binaries;
 
 /// The time limit of indexing.
 const INDEXING: Duration = Duration::from_mins(2);
-
-/// Pause between two questions whether indexing is done.
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// A server that can be started with new stores.
 #[derive(Debug)]
@@ -96,16 +94,10 @@ impl OpenServer<'_> {
 
     /// Waits until our server has indexed everything.
     fn wait_until_indexed(&mut self) -> Result<(), PeerError> {
-        let deadline = Instant::now() + INDEXING;
-        while Instant::now() < deadline {
-            let (_, answer) = self.server.call("memory_stats", &json!({}))?;
-            let stats = &answer["structuredContent"];
-            let is_done = |pending: &Value| pending.as_u64().unwrap_or(0) == 0;
-            if is_done(&stats["pending"]) && is_done(&stats["queue"]) && is_done(&stats["embedding"]["pending"]) {
-                return Ok(());
-            }
-            thread::sleep(PAUSE);
-        }
-        Err(PeerError::TooSlow { method: "memory_stats".to_owned(), limit: INDEXING })
+        let indexed = poll(INDEXING, || match self.server.call("memory_stats", &json!({})) {
+            Ok((_, answer)) => is_indexed(&answer["structuredContent"]).then_some(Ok(())),
+            Err(error) => Some(Err(error)),
+        });
+        indexed.unwrap_or(Err(PeerError::TooSlow { method: "memory_stats".to_owned(), limit: INDEXING }))
     }
 }

@@ -1,4 +1,4 @@
-//! What a story expects: facts in the brief, and texts among the hits of searches.
+//! Compares a brief and the hits of searches with the expectations of a story.
 
 use regex_lite::{Regex, RegexBuilder};
 use serde_json::Value;

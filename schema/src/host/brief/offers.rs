@@ -1,4 +1,4 @@
-//! Recognises ideas, offers and questions about ways. The next prompt says what becomes of them.
+//! Recognises ideas, offers and questions that ask for a choice. The next prompt says what becomes of them.
 
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
@@ -12,7 +12,7 @@ static OFFERS: WordList = WordList::phrases(
      my suggestion|suggestion: |proposal: |저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|할 만한 것|말씀 주시면|원하시면|드릴까|볼까",
 );
 
-/// Words that introduce ways to choose from.
+/// Words that introduce options.
 static OPTIONS: WordList = WordList::phrases(
     "two ways|three ways|two options|three options|options: |ways out|alternatives: |방법은 두|방법은 세|방법이 있|방법도 있|중에 고르",
 );

@@ -373,6 +373,6 @@ fn offers_are_left_out_of_an_answer(#[case] answer: &str, #[case] expected: Opti
 #[case("Redis or Postgres? Take Postgres.", false)]
 #[case("Envoy Gateway랑 Traefik 비교해줘", true)]
 #[case("why is the export slow?", false)]
-fn question_about_ways_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
+fn question_that_asks_for_a_choice_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
     assert_eq!(offers::asks_to_choose(prompt), expected);
 }

@@ -35,7 +35,7 @@ pub(crate) struct ServerFigures {
     pub(crate) name: String,
     pub(crate) version: String,
     pub(crate) figures: Vec<CodingFigure>,
-    /// What a reader must know: the configuration, and what was not measured.
+    /// Remarks for readers: the configuration, and parts that were not measured.
     pub(crate) notes: Vec<String>,
 }
 
