@@ -95,16 +95,30 @@ fn a_statement_that_a_newer_one_changes_stands_behind_it() {
 
 #[test]
 fn an_amendment_stands_before_what_it_amends() {
-    let found = ranked_texts(vec![
-        memory(MemoryType::UserPrompt, "a", "Cap the exponential backoff of the retry policy at 60 seconds", 9, 0.5),
-        memory(MemoryType::UserPrompt, "b", "Amendment to the retry policy: backoff now caps at 30 seconds", 2, 0.4),
-        memory(MemoryType::UserPrompt, "c", "Amendment to the holiday calendar of the office in Busan", 1, 0.39),
-    ]);
-    assert_eq!(
-        found.iter().map(|text| &text[..12]).collect::<Vec<_>>(),
-        ["Amendment to", "Cap the expo", "Amendment to"]
+    let ranked = rank(
+        vec![
+            memory(
+                MemoryType::UserPrompt,
+                "a",
+                "Cap the exponential backoff of the retry policy at 60 seconds",
+                9,
+                0.5,
+            ),
+            memory(
+                MemoryType::UserPrompt,
+                "b",
+                "Amendment to the retry policy: backoff now caps at 30 seconds",
+                2,
+                0.4,
+            ),
+            memory(MemoryType::UserPrompt, "c", "Amendment to the holiday calendar of the office in Busan", 1, 0.39),
+        ],
+        &context(&now()),
+        &|_, _| false,
     );
-    assert!(found[0].contains("backoff"));
+    let order: Vec<&str> = ranked.iter().map(|ranked| ranked.candidate.passage.id()).collect();
+    assert_eq!(order, ["b", "a", "c"]);
+    assert!(ranked[0].score >= ranked[1].score, "a threshold would hide the amendment alone");
 }
 
 #[test]
