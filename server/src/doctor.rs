@@ -2,6 +2,7 @@
 //!
 //! Without `--fix` it changes nothing except the repairs that every command makes when it opens a store.
 
+mod access;
 mod check;
 mod commands;
 mod hosts;

@@ -1,4 +1,4 @@
-//! Checks the store: directories, databases, whether rows match the logs, and queued events.
+//! Checks the store: databases, whether rows match the logs, queued events, embeddings and faults of hooks.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -6,16 +6,18 @@ use std::sync::Arc;
 
 use schema::files::database::{self, LockTimeout};
 use schema::files::layout::Layout;
-use schema::files::regular_file;
-use schema::files::store_file;
+use schema::files::{regular_file, store_file};
 use schema::log::{LogKind, parse, unusable_fields};
 use schema::model::memory::MemoryId;
+use schema::model::moment::Moment;
 use schema::settings;
 use schema::store::MemoryRow;
 use schema::store::forgotten::ForgottenHashes;
+use schema::store::hook_log;
 use schema::tool::{EmbeddingStats, QueueOwner, StatsOutput};
 use tools::engine::Engine;
 
+use super::access::{FOREIGN_FILE_FIX, check_closed_dir, check_permissions, own_open_folder};
 use super::check::{DoctorCheck, Repair};
 use crate::cli::terminal_text::{self, count_with_unit};
 use crate::network::ReqwestNetwork;
@@ -29,9 +31,6 @@ const EMBEDDING: &str = "embedding: ";
 
 const EMBEDDING_FIX: &str = "fix the cause, or set embedding_provider = \"local\" in your own settings; jikime-memory config path \
                               names the file";
-
-/// For files that another user may have put there.
-const FOREIGN_FILE_FIX: &str = "find out who put it there; run the command only if you trust them";
 
 /// Whether there is nothing at the place of the store.
 pub(super) fn is_missing(root: &Path) -> bool {
@@ -72,99 +71,6 @@ pub(super) fn check_store(root: &Path) -> Vec<DoctorCheck> {
     checks
 }
 
-/// A directory of the store that this user owns and every user may change.
-#[cfg(unix)]
-fn own_open_folder(layout: &Layout) -> Option<String> {
-    use std::os::unix::fs::MetadataExt as _;
-    let folders = [layout.store_dir().parent(), Some(layout.store_dir())];
-    let is_open = |folder: &&Path| {
-        std::fs::symlink_metadata(folder).is_ok_and(|found| {
-            found.is_dir() && found.mode() & 0o002 != 0 && found.uid() == rustix::process::geteuid().as_raw()
-        })
-    };
-    folders.into_iter().flatten().find(is_open).map(|folder| folder.display().to_string())
-}
-
-#[cfg(not(unix))]
-fn own_open_folder(_: &Layout) -> Option<String> {
-    None
-}
-
-/// A directory on the way to the store that cannot be read, so that its contents are unknown.
-fn check_closed_dir(layout: &Layout) -> Option<DoctorCheck> {
-    let folders = [layout.store_dir().parent(), Some(layout.store_dir())];
-    let folder = folders.into_iter().flatten().find(|folder| {
-        std::fs::read_dir(folder).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
-    })?;
-    let text = format!("cannot read {}", folder.display());
-    Some(DoctorCheck::finding("permissions", text, format!("chmod u+rwx {}", folder.display())))
-}
-
-#[cfg(unix)]
-fn check_permissions(layout: &Layout) -> DoctorCheck {
-    use std::os::unix::fs::MetadataExt as _;
-    let dir = layout.store_dir();
-    match std::fs::metadata(dir) {
-        Ok(found) if found.mode() & 0o077 != 0 => {
-            let text = format!("other users can read {} (mode {:o})", dir.display(), found.mode() & 0o777);
-            DoctorCheck::finding("permissions", text, format!("chmod 700 {}", dir.display()))
-                .with_repair(Repair::Permissions)
-        }
-        Ok(found) if found.mode() & 0o700 != 0o700 => {
-            let text = format!("you cannot read or write {} (mode {:03o})", dir.display(), found.mode() & 0o777);
-            DoctorCheck::finding("permissions", text, format!("chmod 700 {}", dir.display()))
-                .with_repair(Repair::Permissions)
-        }
-        Ok(_) => check_file_permissions(layout),
-        Err(error) => DoctorCheck::finding("permissions", error.to_string(), "fix the cause"),
-    }
-}
-
-/// Files that their owner cannot read and write. Root could, but the check looks at the mode, because the owner's other programs may not
-/// run as root.
-#[cfg(unix)]
-fn check_file_permissions(layout: &Layout) -> DoctorCheck {
-    use std::os::unix::fs::MetadataExt as _;
-    let items = std::fs::read_dir(layout.store_dir()).into_iter().flatten().filter_map(Result::ok);
-    let mut closed: Vec<(String, u32)> = items
-        .filter_map(|item| {
-            let found = std::fs::symlink_metadata(item.path()).ok().filter(std::fs::Metadata::is_file)?;
-            let is_closed = found.mode() & 0o600 != 0o600;
-            is_closed.then(|| (item.path().display().to_string(), found.mode() & 0o777))
-        })
-        .collect();
-    closed.sort_unstable();
-    if closed.is_empty() {
-        return check_refused_files(layout)
-            .unwrap_or_else(|| DoctorCheck::fine("permissions", "only you can read the store"));
-    }
-    let named: Vec<String> = closed.iter().map(|(path, mode)| format!("{path} (mode {mode:03o})")).collect();
-    let paths: Vec<&str> = closed.iter().map(|(path, _)| path.as_str()).collect();
-    let text = format!("you cannot read or write {}", named.join(", "));
-    DoctorCheck::finding("permissions", text, format!("chmod 600 {}", paths.join(" "))).with_repair(Repair::Permissions)
-}
-
-/// Files that are ignored: links, pipes, and files that another user owns or can change. Also Markdown that is too large.
-#[cfg(unix)]
-fn check_refused_files(layout: &Layout) -> Option<DoctorCheck> {
-    let folders = [layout.store_dir().to_owned(), layout.spool_dir(), layout.track_dir()];
-    let items = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().filter_map(Result::ok);
-    let is_large = |path: &Path| {
-        path.extension().is_some_and(|ending| ending == "md")
-            && std::fs::metadata(path).is_ok_and(|found| found.len() > regular_file::MAX_BYTES)
-    };
-    let mut refused: Vec<String> = items
-        .filter_map(|item| match store_file::verify(&item.path()) {
-            Ok(_) if is_large(&item.path()) => {
-                Some(format!("{}: it is too large and is ignored", item.path().display()))
-            }
-            verified => verified.err().map(|why| format!("{}: {why}", item.path().display())),
-        })
-        .collect();
-    refused.sort_unstable();
-    (!refused.is_empty()).then(|| DoctorCheck::finding("permissions", refused.join("; "), FOREIGN_FILE_FIX))
-}
-
 /// Problems of setting files and environment variables.
 fn check_settings(layout: &Layout) -> Option<DoctorCheck> {
     let loaded = settings::load(layout);
@@ -177,12 +83,6 @@ fn check_settings(layout: &Layout) -> Option<DoctorCheck> {
     let fix =
         "fix or delete the setting, then run jikime-memory config check; jikime-memory config show lists all settings";
     Some(DoctorCheck::finding("settings", problems.join("; "), fix))
-}
-
-/// On this platform a user's folders are private by default.
-#[cfg(not(unix))]
-fn check_permissions(layout: &Layout) -> DoctorCheck {
-    DoctorCheck::fine("permissions", format!("as set on {}", layout.dir().display()))
 }
 
 fn check_damage(path: &Path) -> Option<DoctorCheck> {
@@ -221,26 +121,37 @@ fn check_opened(mut engine: Engine, layout: &Layout) -> Vec<DoctorCheck> {
             checks.push(check_counts(&stats));
             checks.push(check_queue(&stats));
             let reached = engine.probe_embedder();
-            let is_told = matches!(reached, Some(Err(_)));
+            let is_unreached = matches!(reached, Some(Err(_)));
             checks.push(check_embedding(&stats, reached));
-            let (faults, mut problems): (Vec<_>, Vec<_>) =
-                stats.problems.into_iter().partition(|problem| problem.starts_with(HOOK));
-            problems.retain(|problem| !is_told || !problem.starts_with(EMBEDDING));
-            checks.push(check_hook_faults(&faults, layout));
+            checks.push(check_hook_faults(layout));
             let of_settings = settings::load(layout).problems;
-            let mut told: Vec<String> = problems.into_iter().chain(news).collect();
-            told.retain(|problem| !of_settings.contains(problem));
-            told.sort_unstable();
-            told.dedup();
-            checks.extend(told.into_iter().map(|problem| {
+            let mut problems: Vec<String> = stats.problems.into_iter().chain(news).collect();
+            problems.retain(|problem| {
+                let has_own_check = problem.starts_with(HOOK) || is_unreached && problem.starts_with(EMBEDDING);
+                !has_own_check && !of_settings.contains(problem)
+            });
+            problems.sort_unstable();
+            problems.dedup();
+            checks.extend(problems.into_iter().map(|problem| {
                 let fix = suggest_fix(&problem, layout);
                 DoctorCheck::finding("problem", problem, fix)
             }));
         }
         Err(error) => checks.push(DoctorCheck::finding("store", error.to_string(), REBUILD)),
     }
+    checks.extend(check_large_files(layout));
     checks.extend(check_fields(layout));
     checks
+}
+
+/// Markdown that is ignored because of its size.
+fn check_large_files(layout: &Layout) -> Option<DoctorCheck> {
+    let mut large = layout.markdown_files().unwrap_or_default();
+    large.retain(|path| {
+        std::fs::metadata(layout.store_path(path)).is_ok_and(|found| found.len() > regular_file::MAX_BYTES)
+    });
+    let text = format!("larger than {} MB, so it is ignored: {}", regular_file::MAX_BYTES >> 20, large.join(", "));
+    (!large.is_empty()).then(|| DoctorCheck::finding("files", text, "divide it into several files"))
 }
 
 /// Maximum number of comments in one report.
@@ -371,8 +282,9 @@ fn check_embedding(stats: &StatsOutput, reached: Option<Result<(), String>>) -> 
 }
 
 /// Errors of hooks are only reported here, because hooks must print nothing.
-fn check_hook_faults(faults: &[String], layout: &Layout) -> DoctorCheck {
-    let Some(newest) = faults.first().and_then(|fault| fault.strip_prefix(HOOK)) else {
+fn check_hook_faults(layout: &Layout) -> DoctorCheck {
+    let faults = hook_log::recent_notes(layout, &Moment::now(), usize::MAX);
+    let Some(newest) = faults.first() else {
         return DoctorCheck::fine("hooks", "no errors in the last seven days");
     };
     let text =

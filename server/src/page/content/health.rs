@@ -16,9 +16,6 @@ use tools::error::ToolError;
 use crate::doctor::{DoctorCheck, run_checks};
 use crate::setup::host_dirs::HostDirs;
 
-/// Faults of hooks on the page.
-const FAULTS: usize = 20;
-
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::page) struct Growth {
@@ -31,8 +28,6 @@ pub(in crate::page) struct Growth {
     pub(in crate::page) disk: DiskUsage,
     /// How long hooks took in the last week.
     pub(in crate::page) hook_times: Vec<HookTimes>,
-    /// Faults of hooks in the last week, newest first.
-    pub(in crate::page) hook_faults: Vec<String>,
     /// The directories of the user's other projects, if the settings allow to name them.
     pub(in crate::page) other_projects: Vec<PathBuf>,
 }
@@ -53,7 +48,6 @@ pub(in crate::page) fn growth(engine: &mut Engine) -> Result<Growth, ToolError> 
         disk: usage.storage,
         other_projects,
         hook_times: hook_log::recent_times(engine.store().layout(), &Moment::now()),
-        hook_faults: hook_log::recent_notes(engine.store().layout(), &Moment::now(), FAULTS),
     })
 }
 

@@ -103,9 +103,9 @@ fn figures(found: &Growth, language: Language) -> Markup {
             h2 { (language.of("Your other projects", "다른 프로젝트")) }
             ul.checks { @for project in &found.other_projects { li { code { "jikime-memory --project " (project.display()) " view" } } } }
         }
-        @if !stats.problems.is_empty() || !found.hook_faults.is_empty() {
+        @if !stats.problems.is_empty() {
             h2 { (language.of("Reported lately", "최근 보고")) }
-            ul.checks { @for problem in stats.problems.iter().chain(&found.hook_faults) { li { (clean_for_terminal(problem)) } } }
+            ul.checks { @for problem in &stats.problems { li { (clean_for_terminal(problem)) } } }
         }
     }
 }
