@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use schema::files::database::LockTimeout;
 use schema::files::layout::Layout;
 use schema::host::hook::HookHost;
-use schema::intake::capture::{Destination, Draft, PreparedMemory, commit, prepare};
+use schema::intake::capture::{Draft, PreparedMemory, commit, prepare};
 use schema::intake::drain::drain;
 use schema::intake::queue;
 use schema::intake::spool;
@@ -53,12 +53,8 @@ impl HookSession<'_> {
     pub(crate) fn new_draft(&self, kind: MemoryType, content: String, at: Moment) -> Draft {
         let importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
         Draft {
-            session_id: self.session_id.clone(),
-            kind,
-            content,
-            at,
             attributes: MemoryAttributes { importance, ..MemoryAttributes::default() },
-            destination: Destination::DailyLog,
+            ..Draft::new(self.session_id.clone(), kind, content, at)
         }
     }
 
@@ -136,14 +132,7 @@ mod tests {
     fn unsaved_memories_are_spooled_at_the_deadline() {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
-        let draft = Draft {
-            session_id: "s".into(),
-            kind: MemoryType::UserPrompt,
-            content: "Check the build".into(),
-            at: Moment::now(),
-            attributes: MemoryAttributes::default(),
-            destination: Destination::DailyLog,
-        };
+        let draft = Draft::new("s", MemoryType::UserPrompt, "Check the build", Moment::now());
         set_unsaved(&[prepare(draft, &Sanitizer::default()).unwrap()]);
         spool_unsaved(&layout).unwrap();
         assert_eq!(spool::count(&layout), 1);

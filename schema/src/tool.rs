@@ -11,6 +11,6 @@ pub use catalogue::{MEMORY_FIRST, Tool};
 pub use catalogue::{ToolDefinition, definitions};
 pub use input::{GetInput, LoadInput, LoadSource, ReindexInput, SaveInput, SearchInput, SearchSource, StatsInput};
 pub use output::{
-    Confidence, EmbeddingStats, Evidence, GetOutput, Hit, HitSource, LoadOutput, MemoryDetails, QueueOwner,
-    ReindexOutput, SaveOutput, SearchMode, SearchOutput, StatsOutput, TypeCount,
+    Confidence, EmbeddingStats, Evidence, GetOutput, Hit, LoadOutput, MemoryDetails, QueueOwner, ReindexOutput,
+    SaveOutput, SearchMode, SearchOutput, StatsOutput, TypeCount,
 };

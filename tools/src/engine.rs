@@ -58,8 +58,8 @@ use schema::settings::{self, LoadedSettings, Settings};
 use schema::store::hook_log;
 use schema::store::{Locator, MemoryFilter, MemoryRow, Store, StoreAccess, has_less_space_than};
 use schema::tool::{
-    GetInput, GetOutput, HitSource, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput,
-    SearchInput, SearchOutput, StatsOutput,
+    GetInput, GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, SearchInput,
+    SearchOutput, SearchSource, StatsOutput,
 };
 
 use crate::curation::residue;
@@ -296,7 +296,7 @@ impl Engine {
 
     /// Records which memories the host's session was given. A search succeeds whether or not that can be written.
     fn record_hits(&self, output: &SearchOutput) {
-        let hits = output.results.iter().filter(|hit| hit.source == HitSource::Memory).map(|hit| hit.id.as_str());
+        let hits = output.results.iter().filter(|hit| hit.source == SearchSource::Memory).map(|hit| hit.id.as_str());
         if !self.session_id.is_empty() && self.is_writable() {
             let _ = record_given(self.store.layout(), &self.session_id, Given::Search, hits);
         }

@@ -3,7 +3,7 @@
 use crate::host::choice::{LastTurn, agrees, choice, is_offered};
 use crate::host::classifier::classify;
 pub use crate::host::classifier::{Conclusion, Speaker};
-use crate::intake::capture::{Destination, Draft};
+use crate::intake::capture::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
@@ -58,7 +58,7 @@ impl SaidIn<'_> {
         let attributes =
             MemoryAttributes { importance, auto: true, source: self.source.clone(), ..MemoryAttributes::default() };
         let session_id = self.session_id.to_owned();
-        Draft { session_id, kind, content, at: self.at, attributes, destination: Destination::DailyLog }
+        Draft { attributes, ..Draft::new(session_id, kind, content, self.at) }
     }
 }
 
@@ -121,14 +121,7 @@ mod tests {
         let text = "We decided to keep the tokens in Redis.";
         let found = drafts(&place, [text, text, "Nothing else was said."], &Sanitizer::default());
         let attributes = MemoryAttributes { importance: Some(2), auto: true, source, ..MemoryAttributes::default() };
-        let expected = Draft {
-            session_id: "s".to_owned(),
-            kind: MemoryType::Decision,
-            content: text.to_owned(),
-            at,
-            attributes,
-            destination: Destination::DailyLog,
-        };
+        let expected = Draft { attributes, ..Draft::new("s", MemoryType::Decision, text, at) };
         assert_eq!(found, [expected]);
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::files::project::{Head, head_of};
 use crate::host::choice::answer_before_choice;
-use crate::intake::capture::{Destination, Draft};
+use crate::intake::capture::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
@@ -183,12 +183,8 @@ pub fn closing_summary(
     let metadata = place.fields();
     let supersedes = earlier.map(|row| row.memory.id);
     Ok(Some(Draft {
-        session_id: session_id.to_owned(),
-        kind: MemoryType::SessionSummary,
-        content,
-        at,
         attributes: MemoryAttributes { supersedes, metadata, auto: true, ..MemoryAttributes::default() },
-        destination: Destination::DailyLog,
+        ..Draft::new(session_id, MemoryType::SessionSummary, content, at)
     }))
 }
 

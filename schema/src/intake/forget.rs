@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use crate::files::database::LockTimeout;
     use crate::intake::capture::{Destination, Draft, capture};
-    use crate::model::memory::{MemoryAttributes, MemoryType};
+    use crate::model::memory::MemoryType;
     use crate::model::moment::Moment;
     use crate::privacy::sanitizer::Sanitizer;
 
@@ -160,14 +160,12 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         for n in 0..40 {
-            let draft = Draft {
-                session_id: format!("s{}", n % 3),
-                kind: MemoryType::ALL[n % MemoryType::ALL.len()],
-                content: format!("text number {n}\nof several lines"),
-                at: Moment::from_unix(1_769_563_800 + n as i64 * 7_200, Some(0)).unwrap(),
-                attributes: MemoryAttributes::default(),
-                destination: Destination::DailyLog,
-            };
+            let draft = Draft::new(
+                format!("s{}", n % 3),
+                MemoryType::ALL[n % MemoryType::ALL.len()],
+                format!("text number {n}\nof several lines"),
+                Moment::from_unix(1_769_563_800 + n as i64 * 7_200, Some(0)).unwrap(),
+            );
             capture(&mut store, draft, &Sanitizer::default()).unwrap();
         }
         let all = store.rows().inserted_after(0, 100).unwrap();
@@ -190,12 +188,8 @@ mod tests {
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         for content in contents {
             let draft = Draft {
-                session_id: "s".to_owned(),
-                kind: MemoryType::Decision,
-                content: (*content).to_owned(),
-                at: Moment::from_unix(1_769_563_800, Some(0)).unwrap(),
-                attributes: MemoryAttributes::default(),
                 destination: Destination::LongTerm,
+                ..Draft::new("s", MemoryType::Decision, *content, Moment::from_unix(1_769_563_800, Some(0)).unwrap())
             };
             capture(&mut store, draft, &Sanitizer::default()).unwrap();
         }

@@ -39,6 +39,20 @@ pub struct Draft {
     pub destination: Destination,
 }
 
+impl Draft {
+    /// A text for the log of its day, without attributes.
+    pub fn new(session_id: impl Into<String>, kind: MemoryType, content: impl Into<String>, at: Moment) -> Self {
+        Self {
+            session_id: session_id.into(),
+            kind,
+            content: content.into(),
+            at,
+            attributes: MemoryAttributes::default(),
+            destination: Destination::DailyLog,
+        }
+    }
+}
+
 /// The file that a memory is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {

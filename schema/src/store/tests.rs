@@ -19,7 +19,7 @@ use crate::intake::capture::{CaptureOutcome, Destination, Draft};
 use crate::intake::forget::forget_rows;
 use crate::log::log_file::testing::{remove_aged, save_aged};
 use crate::log::{LONG_TERM_FILE, LogKind, parse};
-use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
+use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
 use crate::privacy::sanitizer::Sanitizer;
@@ -35,14 +35,7 @@ fn capture(store: &mut Store, draft: Draft) -> Result<Option<CaptureOutcome>, St
 }
 
 fn draft(kind: MemoryType, time: &str, content: &str) -> Draft {
-    Draft {
-        session_id: "s1".into(),
-        kind,
-        content: content.into(),
-        at: moment(time),
-        attributes: MemoryAttributes::default(),
-        destination: Destination::DailyLog,
-    }
+    Draft::new("s1", kind, content, moment(time))
 }
 
 fn open(project: &Path) -> Store {

@@ -56,8 +56,8 @@ pub struct SearchInput {
     pub explain: bool,
 }
 
-/// The source that a search is limited to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The source of a hit, which a search can be limited to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
 pub enum SearchSource {

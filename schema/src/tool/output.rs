@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::input::SearchSource;
 use crate::model::memory::MemoryType;
 
 /// Result of `memory_search`.
@@ -37,7 +38,7 @@ pub enum SearchMode {
 pub struct Hit {
     /// Opens with `memory_get`.
     pub id: String,
-    pub source: HitSource,
+    pub source: SearchSource,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryType>,
     /// Relative to the project.
@@ -98,15 +99,6 @@ impl Confidence {
             Self::Suggested => "suggested",
         }
     }
-}
-
-/// The source of a hit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "snake_case")]
-pub enum HitSource {
-    Chunks,
-    Memory,
 }
 
 /// Result of `memory_get`.

@@ -6,8 +6,8 @@ use std::path::Path;
 use schema::files::database::LockTimeout;
 use schema::files::layout::Layout;
 use schema::files::private_temp_dir::PrivateTempDir;
-use schema::intake::capture::{Destination, Draft, capture};
-use schema::model::memory::{MemoryAttributes, MemoryType};
+use schema::intake::capture::{Draft, capture};
+use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::store::Store;
@@ -80,14 +80,7 @@ fn print_heading(printer: &Printer, text: &str) -> anyhow::Result<()> {
 fn remember_session(project: &Path, printer: &Printer) -> anyhow::Result<()> {
     let mut store = Store::open(project, LockTimeout::Server)?;
     for (kind, content) in SESSION {
-        let draft = Draft {
-            session_id: "demo".to_owned(),
-            kind,
-            content: content.to_owned(),
-            at: Moment::now(),
-            attributes: MemoryAttributes::default(),
-            destination: Destination::DailyLog,
-        };
+        let draft = Draft::new("demo", kind, content, Moment::now());
         capture(&mut store, draft, &Sanitizer::default())?;
         print_named(printer, kind.as_str(), content.lines().next().unwrap_or_default())?;
     }

@@ -6,13 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use schema::files::database::LockTimeout;
-use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture};
+use schema::intake::capture::{CaptureOutcome, Draft, capture};
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;
 use schema::store::Store;
-use schema::tool::{Confidence, Hit, HitSource, SearchInput, SearchOutput};
+use schema::tool::{Confidence, Hit, SearchInput, SearchOutput, SearchSource};
 use tempfile::TempDir;
 use tools::engine::Engine;
 
@@ -132,12 +132,13 @@ impl EvalStore {
             });
             let supersedes = document.supersedes.as_deref().and_then(|old| ids.get(old).cloned());
             let draft = Draft {
-                session_id: document.session.as_ref().map(|session| format!("session-{session}")).unwrap_or_default(),
-                kind,
-                content: document.text.clone(),
-                at: document_time(document, i, turn).ok_or("a moment")?,
                 attributes: MemoryAttributes { supersedes, ..MemoryAttributes::default() },
-                destination: Destination::DailyLog,
+                ..Draft::new(
+                    document.session.as_ref().map(|session| format!("session-{session}")).unwrap_or_default(),
+                    kind,
+                    document.text.clone(),
+                    document_time(document, i, turn).ok_or("a moment")?,
+                )
             };
             match capture(&mut store, draft, &Sanitizer::default()).map_err(|error| error.to_string())? {
                 Some(CaptureOutcome::Saved { id, .. } | CaptureOutcome::Waiting { id, .. }) => {
@@ -211,7 +212,7 @@ impl EvalStore {
 
     /// The documents of a hit: one, or the sections in its passage.
     fn documents(&self, hit: &Hit) -> Vec<&str> {
-        let key = if hit.source == HitSource::Memory { &hit.id } else { &hit.path };
+        let key = if hit.source == SearchSource::Memory { &hit.id } else { &hit.path };
         let shown = |section: &&NoteSection| {
             section.path == hit.path && (hit.start_line..=hit.end_line).contains(&section.line)
         };

@@ -1,6 +1,5 @@
 use schema::files::database::LockTimeout;
 use schema::intake::capture::{Draft, capture, prepare};
-use schema::model::memory::MemoryAttributes;
 use schema::privacy::sanitizer::Sanitizer;
 
 use super::*;
@@ -8,14 +7,7 @@ use super::*;
 const START: i64 = 1_769_563_800;
 
 fn draft(session: &str, kind: MemoryType, content: &str, second: i64) -> Draft {
-    Draft {
-        session_id: session.into(),
-        kind,
-        content: content.into(),
-        at: Moment::from_unix(START + second, Some(9 * 3600)).unwrap(),
-        attributes: MemoryAttributes::default(),
-        destination: Destination::DailyLog,
-    }
+    Draft::new(session, kind, content, Moment::from_unix(START + second, Some(9 * 3600)).unwrap())
 }
 
 fn store() -> (tempfile::TempDir, Store) {

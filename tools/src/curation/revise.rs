@@ -87,20 +87,13 @@ pub fn move_to_long_term(store: &mut Store, id: &MemoryId) -> Result<Option<Memo
 mod tests {
     use super::*;
     use schema::files::database::LockTimeout;
-    use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture};
+    use schema::intake::capture::{CaptureOutcome, Draft, capture};
     use schema::model::memory::MemoryType;
     use schema::model::moment::Moment;
     use schema::privacy::sanitizer::Sanitizer;
 
     fn capture_text(store: &mut Store, kind: MemoryType, content: &str) -> MemoryId {
-        let draft = Draft {
-            session_id: "s".into(),
-            kind,
-            content: content.into(),
-            at: Moment::parse_rfc3339("2026-01-28T10:30:15+09:00").unwrap(),
-            attributes: MemoryAttributes::default(),
-            destination: Destination::DailyLog,
-        };
+        let draft = Draft::new("s", kind, content, Moment::parse_rfc3339("2026-01-28T10:30:15+09:00").unwrap());
         match capture(store, draft, &Sanitizer::default()).unwrap() {
             Some(CaptureOutcome::Saved { id, .. }) => id,
             other => panic!("{other:?}"),

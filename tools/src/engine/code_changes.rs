@@ -1,7 +1,7 @@
 //! Marks memories whose code changed since. Only hits are compared, after the search.
 
 use schema::model::memory::MemoryId;
-use schema::tool::{Confidence, Hit, HitSource, SearchOutput};
+use schema::tool::{Confidence, Hit, SearchOutput, SearchSource};
 
 use super::Engine;
 use crate::error::ToolError;
@@ -11,7 +11,7 @@ impl Engine {
     pub(super) fn mark_changed_code(&mut self, output: &mut SearchOutput) -> Result<(), ToolError> {
         self.change_detector.begin();
         let mut is_demoted = false;
-        for hit in output.results.iter_mut().filter(|hit| hit.source == HitSource::Memory) {
+        for hit in output.results.iter_mut().filter(|hit| hit.source == SearchSource::Memory) {
             let Some(id) = MemoryId::parse(&hit.id) else { continue };
             let rows = self.store.rows();
             let Some(row) = rows.by_id(&id)? else { continue };

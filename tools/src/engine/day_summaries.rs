@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{Days, NaiveDate, NaiveTime};
-use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture};
+use schema::intake::capture::{CaptureOutcome, Draft, capture};
 use schema::intake::forget::forget_rows;
 use schema::model::memory::{DAY, MemoryAttributes, MemoryType};
 use schema::model::moment::Moment;
@@ -168,12 +168,8 @@ fn draft_of(day: &DaySummary) -> Option<Draft> {
     let metadata =
         Map::from_iter([(DAY.to_owned(), day.date.to_string().into()), (ENTRIES.to_owned(), Value::Array(ids))]);
     Some(Draft {
-        session_id: String::new(),
-        kind: MemoryType::SessionSummary,
-        content: parts.join("\n"),
-        at: last,
         attributes: MemoryAttributes { metadata, auto: true, ..MemoryAttributes::default() },
-        destination: Destination::DailyLog,
+        ..Draft::new("", MemoryType::SessionSummary, parts.join("\n"), last)
     })
 }
 
@@ -188,14 +184,8 @@ mod tests {
 
     fn save(engine: &mut Engine, kind: MemoryType, content: &str, day: u32) -> String {
         let at = NaiveDate::from_ymd_opt(2026, 4, day).unwrap().and_hms_opt(10, 0, 0).unwrap();
-        let draft = Draft {
-            session_id: format!("s{day}"),
-            kind,
-            content: content.to_owned(),
-            at: Moment::from_unix(at.and_utc().timestamp(), Some(0)).unwrap(),
-            attributes: MemoryAttributes::default(),
-            destination: Destination::DailyLog,
-        };
+        let draft =
+            Draft::new(format!("s{day}"), kind, content, Moment::from_unix(at.and_utc().timestamp(), Some(0)).unwrap());
         match capture(&mut engine.store, draft, &engine.loaded.sanitizer).unwrap().unwrap() {
             CaptureOutcome::Saved { id, .. } => id.to_string(),
             other => panic!("{content}: {other:?}"),

@@ -1,6 +1,6 @@
 //! Changes the text of a memory for a person.
 
-use schema::intake::capture::{Destination, Draft, LIMIT, prepare};
+use schema::intake::capture::{Draft, LIMIT, prepare};
 use schema::settings;
 use schema::store::MemoryRow;
 
@@ -35,14 +35,7 @@ impl Engine {
             let text = format!("the new text is {} bytes, over the limit of {LIMIT}; shorten it", text.len());
             return Err(ToolError::Invalid(text));
         }
-        let draft = Draft {
-            session_id: String::new(),
-            kind: before.memory.kind,
-            content: text.to_owned(),
-            at: before.memory.at,
-            attributes: schema::model::memory::MemoryAttributes::default(),
-            destination: Destination::DailyLog,
-        };
+        let draft = Draft::new("", before.memory.kind, text, before.memory.at);
         let sanitizer = settings::load(self.store.layout()).sanitizer;
         let prepared = prepare(draft, &sanitizer);
         let private = || ToolError::Invalid("the new text is empty without its <private> parts".to_owned());

@@ -186,8 +186,8 @@ mod tests {
     use std::path::Path;
 
     use schema::files::lock::FileLock;
-    use schema::intake::capture::{Destination, Draft, capture};
-    use schema::model::memory::{MemoryAttributes, MemoryType};
+    use schema::intake::capture::{Draft, capture};
+    use schema::model::memory::MemoryType;
     use schema::model::moment::Moment;
     use schema::privacy::sanitizer::Sanitizer;
     use schema::settings::{EmbeddingProvider, Settings};
@@ -289,14 +289,7 @@ mod tests {
     }
 
     fn capture_text(store: &mut Store, kind: MemoryType, text: &str) {
-        let draft = Draft {
-            session_id: "s".to_owned(),
-            kind,
-            content: text.to_owned(),
-            at: Moment::parse_rfc3339("2026-01-28T10:00:01Z").unwrap(),
-            attributes: MemoryAttributes::default(),
-            destination: Destination::DailyLog,
-        };
+        let draft = Draft::new("s", kind, text, Moment::parse_rfc3339("2026-01-28T10:00:01Z").unwrap());
         capture(store, draft, &Sanitizer::default()).unwrap();
     }
 }

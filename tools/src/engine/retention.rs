@@ -100,7 +100,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use crate::bulk_import::{BulkImporter, ImportMode, IncomingMemory};
-    use schema::intake::capture::{Destination, Draft, prepare};
+    use schema::intake::capture::{Draft, prepare};
     use schema::model::memory::MemoryAttributes;
     use schema::privacy::sanitizer::Sanitizer;
     use schema::settings::Settings;
@@ -114,12 +114,13 @@ mod tests {
         let now = Moment::from_unix(1_800_000_000, Some(0)).unwrap();
         let arrivals = (0..22).map(|n| {
             let draft = Draft {
-                session_id: "s".to_owned(),
-                kind: MemoryType::ALL[n % MemoryType::ALL.len()],
-                content: format!("text {n} {}", "x".repeat(100)),
-                at: Moment::from_unix(now.unix() - (n as i64 + 1) * 10 * DAY, Some(0)).unwrap(),
                 attributes: MemoryAttributes { pinned: n == 12, ..MemoryAttributes::default() },
-                destination: Destination::DailyLog,
+                ..Draft::new(
+                    "s",
+                    MemoryType::ALL[n % MemoryType::ALL.len()],
+                    format!("text {n} {}", "x".repeat(100)),
+                    Moment::from_unix(now.unix() - (n as i64 + 1) * 10 * DAY, Some(0)).unwrap(),
+                )
             };
             IncomingMemory { prepared: prepare(draft, &Sanitizer::default()).unwrap(), exact: None }
         });

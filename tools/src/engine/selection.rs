@@ -253,7 +253,7 @@ fn fold(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use schema::intake::capture::{Destination, Draft, commit, prepare};
+    use schema::intake::capture::{Draft, commit, prepare};
     use schema::settings::Settings;
 
     use super::*;
@@ -261,12 +261,8 @@ mod tests {
 
     fn put(engine: &mut Engine, kind: MemoryType, content: &str, attributes: MemoryAttributes) -> MemoryId {
         let draft = Draft {
-            session_id: "s".to_owned(),
-            kind,
-            content: content.to_owned(),
-            at: Moment::from_unix(1_769_563_800, Some(32_400)).unwrap(),
             attributes,
-            destination: Destination::DailyLog,
+            ..Draft::new("s", kind, content, Moment::from_unix(1_769_563_800, Some(32_400)).unwrap())
         };
         commit(&mut engine.store, &prepare(draft, &Sanitizer::default()).unwrap()).unwrap();
         let rows = engine.store.rows().inserted_after(0, 100).unwrap();

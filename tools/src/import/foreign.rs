@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use schema::intake::capture::{Destination, Draft, PreparedMemory};
+use schema::intake::capture::{Draft, PreparedMemory};
 use schema::model::memory::{MemoryAttributes, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
@@ -52,17 +52,13 @@ impl ForeignMemory {
             metadata.insert("tags".to_owned(), Value::from(self.tags));
         }
         Draft {
-            session_id: self.session_id,
-            kind: self.kind,
-            content: self.content,
-            at: self.at,
             attributes: MemoryAttributes {
                 origin: Some(source.to_owned()),
                 also,
                 metadata,
                 ..MemoryAttributes::default()
             },
-            destination: Destination::DailyLog,
+            ..Draft::new(self.session_id, self.kind, self.content, self.at)
         }
     }
 }

@@ -10,7 +10,7 @@ use schema::host::conclusions::{self, SaidIn, Speaker};
 use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolUse};
 use schema::host::track_buffer::{self, ToolUses};
 use schema::host::transcript::TURN_TEXTS;
-use schema::intake::capture::{Destination, Draft, PreparedMemory, prepare};
+use schema::intake::capture::{Draft, PreparedMemory, prepare};
 use schema::model::failure::FAILURE_IMPORTANCE;
 use schema::model::failure::topics_of;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
@@ -336,12 +336,8 @@ impl<'s> TurnBuilder<'s> {
     fn draft(&self, kind: MemoryType, content: String, at: Moment) -> Draft {
         let importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
         Draft {
-            session_id: self.context.session_id.clone(),
-            kind,
-            content,
-            at,
             attributes: MemoryAttributes { importance, metadata: self.metadata(), ..MemoryAttributes::default() },
-            destination: Destination::DailyLog,
+            ..Draft::new(self.context.session_id.clone(), kind, content, at)
         }
     }
 

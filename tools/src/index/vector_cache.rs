@@ -56,8 +56,8 @@ mod tests {
     use std::thread;
 
     use schema::files::database::LockTimeout;
-    use schema::intake::capture::{Destination, Draft, capture};
-    use schema::model::memory::{MemoryAttributes, MemoryType};
+    use schema::intake::capture::{Draft, capture};
+    use schema::model::memory::MemoryType;
     use schema::model::moment::Moment;
     use schema::privacy::sanitizer::Sanitizer;
     use schema::store::Store;
@@ -83,14 +83,7 @@ mod tests {
         }
 
         fn remember(&mut self, content: &str) {
-            let draft = Draft {
-                session_id: "s".to_owned(),
-                kind: MemoryType::Learning,
-                content: content.to_owned(),
-                at: Moment::now(),
-                attributes: MemoryAttributes::default(),
-                destination: Destination::DailyLog,
-            };
+            let draft = Draft::new("s", MemoryType::Learning, content, Moment::now());
             capture(&mut self.store, draft, &Sanitizer::default()).unwrap();
             let lock = self.writer.lock(IndexLockWait::Long).unwrap().unwrap();
             self.writer.index_memories(self.store.rows(), &lock).unwrap();

@@ -6,7 +6,7 @@ use schema::model::memory::{Memory, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::sharing::SharedState;
 use schema::store::{CatchUpOutcome, Locator, Store};
-use schema::tool::{Confidence, Hit, HitSource, SearchMode, SearchOutput};
+use schema::tool::{Confidence, Hit, SearchMode, SearchOutput, SearchSource};
 
 use super::candidate::{Passage, ScoreReasons};
 use super::options::SearchOptions;
@@ -213,7 +213,7 @@ fn build_hit(
     let score = f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0;
     Ok(Some(Hit {
         id: passage.id().to_owned(),
-        source: if memory.is_some() { HitSource::Memory } else { HitSource::Chunks },
+        source: if memory.is_some() { SearchSource::Memory } else { SearchSource::Chunks },
         kind: memory.map(|memory| memory.kind),
         path: format!("{STORE_DIR}/{}", passage.path()),
         start_line,

@@ -1,5 +1,5 @@
 use crate::files::database::LockTimeout;
-use crate::intake::capture::{Destination, Draft, capture};
+use crate::intake::capture::{Draft, capture};
 use crate::model::memory::MemoryAttributes;
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::Store;
@@ -10,14 +10,8 @@ fn store(memories: &[(MemoryType, &str)]) -> (tempfile::TempDir, Store) {
     let project = tempfile::tempdir().unwrap();
     let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
     for (n, (kind, content)) in memories.iter().enumerate() {
-        let draft = Draft {
-            session_id: "s".to_owned(),
-            kind: *kind,
-            content: (*content).to_owned(),
-            at: Moment::from_unix(1_769_563_815 + n as i64, Some(32_400)).unwrap(),
-            attributes: MemoryAttributes::default(),
-            destination: Destination::DailyLog,
-        };
+        let draft =
+            Draft::new("s", *kind, *content, Moment::from_unix(1_769_563_815 + n as i64, Some(32_400)).unwrap());
         capture(&mut store, draft, &Sanitizer::default()).unwrap();
     }
     (project, store)

@@ -61,10 +61,10 @@ mod tests {
 
     use super::*;
     use crate::files::database::LockTimeout;
-    use crate::intake::capture::{Destination, Draft, capture, note};
+    use crate::intake::capture::{Draft, capture, note};
     use crate::intake::drain::drain;
     use crate::intake::spool;
-    use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
+    use crate::model::memory::{MemoryId, MemoryType};
     use crate::model::moment::Moment;
     use crate::model::state_note::{MemoryState, Phase, Settlement, StateChange};
     use crate::privacy::sanitizer::Sanitizer;
@@ -76,14 +76,7 @@ mod tests {
     }
 
     fn failure(store: &mut Store) -> MemoryId {
-        let draft = Draft {
-            session_id: "s".to_owned(),
-            kind: MemoryType::Error,
-            content: "Bash failed: make\nno rule".to_owned(),
-            at: at(0),
-            attributes: MemoryAttributes::default(),
-            destination: Destination::DailyLog,
-        };
+        let draft = Draft::new("s", MemoryType::Error, "Bash failed: make\nno rule", at(0));
         capture(store, draft, &Sanitizer::default()).unwrap();
         store.rows().inserted_after(0, 10).unwrap().swap_remove(0).memory.id
     }

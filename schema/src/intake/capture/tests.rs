@@ -13,7 +13,6 @@ use crate::intake::forget::forget_rows;
 use crate::intake::spool;
 use crate::log::log_file::testing::save_aged;
 use crate::log::{LogEnd, LogTail, parse};
-use crate::model::memory::MemoryAttributes;
 use crate::store::{MemoryFilter, SyncReport};
 
 fn capture(store: &mut Store, draft: Draft) -> Result<Option<CaptureOutcome>, StoreError> {
@@ -25,14 +24,7 @@ fn prepare(draft: Draft) -> Option<PreparedMemory> {
 }
 
 fn draft(kind: MemoryType, second: i64, content: &str) -> Draft {
-    Draft {
-        session_id: "s1".into(),
-        kind,
-        content: content.into(),
-        at: Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap(),
-        attributes: MemoryAttributes::default(),
-        destination: Destination::DailyLog,
-    }
+    Draft::new("s1", kind, content, Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap())
 }
 
 fn store(project: &tempfile::TempDir) -> Store {

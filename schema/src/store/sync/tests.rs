@@ -7,7 +7,7 @@ use crate::intake::drain::drain;
 use crate::intake::spool;
 use crate::log::LONG_TERM_FILE;
 use crate::log::log_file::testing::{remove_aged, save_aged, set_old_mtime};
-use crate::model::memory::{MemoryAttributes, MemoryType};
+use crate::model::memory::MemoryType;
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
 
@@ -21,14 +21,7 @@ fn store() -> (tempfile::TempDir, Store) {
 }
 
 fn capture_text(store: &mut Store, kind: MemoryType, second: i64, content: &str) {
-    let draft = Draft {
-        session_id: "s".to_owned(),
-        kind,
-        content: content.to_owned(),
-        at: Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap(),
-        attributes: MemoryAttributes::default(),
-        destination: Destination::DailyLog,
-    };
+    let draft = Draft::new("s", kind, content, Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap());
     capture(store, draft, &Sanitizer::default()).unwrap();
 }
 
@@ -219,14 +212,7 @@ fn long_term_save_waits_for_another_writer() {
     let keep = |store: &mut Store, second: i64, content: &str| {
         let at = Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap();
         let (kind, destination) = (MemoryType::Decision, Destination::LongTerm);
-        let draft = Draft {
-            session_id: "s".into(),
-            kind,
-            content: content.into(),
-            at,
-            attributes: MemoryAttributes::default(),
-            destination,
-        };
+        let draft = Draft { destination, ..Draft::new("s", kind, content, at) };
         capture(store, draft, &Sanitizer::default()).unwrap();
     };
     keep(&mut store, 0, "one");

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use schema::intake::capture::{Destination, Draft, prepare};
+use schema::intake::capture::{Draft, prepare};
 use schema::model::memory::{MemoryAttributes, MemoryId};
 use serde_json::{Map, Value};
 use tools::bulk_import::{ImportMode, IncomingMemory};
@@ -91,16 +91,12 @@ fn note_draft(note: HostNote, supersedes: Option<MemoryId>) -> Draft {
     let mut metadata = Map::from_iter([("file".to_owned(), Value::from(note.file))]);
     metadata.extend(note.title.map(|title| ("context".to_owned(), Value::from(title))));
     Draft {
-        session_id: String::new(),
-        kind: note.kind,
-        content: note.content,
-        at: note.at,
         attributes: MemoryAttributes {
             supersedes,
             origin: Some(ORIGIN.to_owned()),
             metadata,
             ..MemoryAttributes::default()
         },
-        destination: Destination::DailyLog,
+        ..Draft::new("", note.kind, note.content, note.at)
     }
 }

@@ -9,7 +9,7 @@ use schema::files::layout::Layout;
 use schema::host::conclusions::{Speaker, conclusions};
 use schema::host::hook::{EventKind, HookPayload, HostEvent};
 use schema::host::transcript::{ReadFrom, TranscriptThread, Utterance, last_answer, utterances};
-use schema::intake::capture::{Destination, Draft, prepare};
+use schema::intake::capture::{Draft, prepare};
 use schema::intake::queue::{QueueReply, QueueRequest};
 use schema::log::{LogEnd, LogKind, LogTail, insert_long_term, parse, remove_entries, render_shared};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
@@ -106,14 +106,7 @@ impl InputReader {
 }
 
 fn draft(text: &str) -> Draft {
-    Draft {
-        session_id: "s".to_owned(),
-        kind: MemoryType::UserPrompt,
-        content: text.to_owned(),
-        at: Moment::from_unix(1_769_563_815, Some(32_400)).expect("a moment"),
-        attributes: MemoryAttributes::default(),
-        destination: Destination::DailyLog,
-    }
+    Draft::new("s", MemoryType::UserPrompt, text, Moment::from_unix(1_769_563_815, Some(32_400)).expect("a moment"))
 }
 
 /// Checks that any bytes can be read as a log. Entries must be within it, an added entry must be read back, and removing one must not

@@ -1,5 +1,5 @@
 use schema::files::database::LockTimeout;
-use schema::intake::capture::{Destination, Draft, capture};
+use schema::intake::capture::{Draft, capture};
 use schema::model::memory::MemoryAttributes;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;
@@ -172,12 +172,13 @@ impl RecallFixture {
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         for (n, (name, kind, content)) in memories.iter().enumerate() {
             let draft = Draft {
-                session_id: format!("session-of-{n}"),
-                kind: *kind,
-                content: (*content).to_owned(),
-                at: Moment::from_unix(1_790_000_000 + n as i64 * 7_000, Some(32_400)).unwrap(),
                 attributes: MemoryAttributes { origin: Some((*name).to_owned()), ..MemoryAttributes::default() },
-                destination: Destination::DailyLog,
+                ..Draft::new(
+                    format!("session-of-{n}"),
+                    *kind,
+                    *content,
+                    Moment::from_unix(1_790_000_000 + n as i64 * 7_000, Some(32_400)).unwrap(),
+                )
             };
             capture(&mut store, draft, &Sanitizer::default()).unwrap();
         }

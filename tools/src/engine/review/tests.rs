@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 
-use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture};
-use schema::model::memory::{MemoryAttributes, MemoryType};
+use schema::intake::capture::{CaptureOutcome, Draft, capture};
+use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;
@@ -31,14 +31,7 @@ fn engine() -> (tempfile::TempDir, Engine) {
 
 /// Saves a text at a second, as a model does, which closes no tasks.
 fn save(engine: &mut Engine, kind: MemoryType, content: &str, second: i64) -> String {
-    let draft = Draft {
-        session_id: format!("s{second}"),
-        kind,
-        content: content.to_owned(),
-        at: Moment::from_unix(second, Some(0)).unwrap(),
-        attributes: MemoryAttributes::default(),
-        destination: Destination::DailyLog,
-    };
+    let draft = Draft::new(format!("s{second}"), kind, content, Moment::from_unix(second, Some(0)).unwrap());
     match capture(&mut engine.store, draft, &Sanitizer::default()).unwrap().unwrap() {
         CaptureOutcome::Saved { id, .. } => id.to_string(),
         other => panic!("{content}: {other:?}"),

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schema::files::database::LockTimeout;
-use schema::intake::capture::{Destination, Draft, capture};
+use schema::intake::capture::{Draft, capture};
 use schema::intake::forget::forget_rows;
-use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
+use schema::model::memory::{MemoryId, MemoryType};
 use schema::privacy::sanitizer::Sanitizer;
 use schema::store::Store;
 use tempfile::TempDir;
@@ -74,14 +74,7 @@ impl EmbeddingFixture {
     }
 
     fn remember(&mut self, content: &str) {
-        let draft = Draft {
-            session_id: "s".to_owned(),
-            kind: MemoryType::Learning,
-            content: content.to_owned(),
-            at: Moment::now(),
-            attributes: MemoryAttributes::default(),
-            destination: Destination::DailyLog,
-        };
+        let draft = Draft::new("s", MemoryType::Learning, content, Moment::now());
         capture(&mut self.store, draft, &Sanitizer::default()).unwrap();
         let lock = self.index.lock(IndexLockWait::Long).unwrap().unwrap();
         self.index.index_memories(self.store.rows(), &lock).unwrap();

@@ -4,7 +4,7 @@ use rstest::rstest;
 
 use super::super::{CaptureOutcome, Delivery, Destination, Draft, PreparedMemory, commit, commit_all, prepare};
 use crate::files::database::LockTimeout;
-use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
+use crate::model::memory::{MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::forgotten;
@@ -12,12 +12,13 @@ use crate::store::{MemoryFilter, MemoryRow, Store, StoreError};
 
 fn prepared(kind: MemoryType, second: i64, content: &str, destination: Destination) -> PreparedMemory {
     let draft = Draft {
-        session_id: format!("s{}", second / 100),
-        kind,
-        content: content.into(),
-        at: Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap(),
-        attributes: MemoryAttributes::default(),
         destination,
+        ..Draft::new(
+            format!("s{}", second / 100),
+            kind,
+            content,
+            Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap(),
+        )
     };
     prepare(draft, &Sanitizer::default()).unwrap()
 }
