@@ -15,8 +15,13 @@ pub struct WordList {
     set: OnceLock<HashSet<&'static str, FixedState>>,
     /// In bytes.
     longest: OnceLock<usize>,
-    values: OnceLock<HashMap<&'static str, &'static str, FixedState>>,
+    by_first_word: OnceLock<HashMap<&'static str, Vec<&'static str>, FixedState>>,
+    beginnings: OnceLock<Beginnings>,
 }
+
+/// The pairs of bytes with which the words of a list begin, as bits. Two pairs may share a bit.
+#[derive(Debug)]
+struct Beginnings([u64; 64]);
 
 impl WordList {
     /// `text` has spaces or line breaks between words.
@@ -47,7 +52,8 @@ impl WordList {
             list: OnceLock::new(),
             set: OnceLock::new(),
             longest: OnceLock::new(),
-            values: OnceLock::new(),
+            by_first_word: OnceLock::new(),
+            beginnings: OnceLock::new(),
         }
     }
 
@@ -58,17 +64,24 @@ impl WordList {
 
     /// Whether a text contains one of the list.
     pub fn occurs_in(&self, text: &str) -> bool {
-        self.iter().any(|word| text.contains(word))
+        let bytes = text.as_bytes();
+        (0..bytes.len()).any(|at| self.is_beginning(&bytes[at..]))
     }
 
     /// Whether a text begins with one of the list.
     pub fn begins(&self, text: &str) -> bool {
-        self.iter().any(|word| text.starts_with(word))
+        self.is_beginning(text.as_bytes())
+    }
+
+    /// Whether bytes begin with one of the list.
+    fn is_beginning(&self, bytes: &[u8]) -> bool {
+        let beginnings = self.beginnings.get_or_init(|| Beginnings::of(self));
+        beginnings.may_begin(bytes) && self.iter().any(|word| bytes.starts_with(word.as_bytes()))
     }
 
     /// Whether a text ends with one of the list.
     pub fn ends(&self, text: &str) -> bool {
-        self.iter().any(|word| text.ends_with(word))
+        self.endings(text).next().is_some()
     }
 
     /// The words of the list that a text ends with, the longest first.
@@ -78,15 +91,60 @@ impl WordList {
         end.char_indices().filter_map(|(at, _)| self.set().get(&end[at..]).copied())
     }
 
+    /// Returns the phrases whose first word is this one, in order.
+    pub fn phrases_from(&self, word: &str) -> &[&'static str] {
+        let by_first_word = || {
+            let mut phrases: HashMap<_, Vec<_>, FixedState> = HashMap::default();
+            for phrase in self.iter() {
+                let first = phrase.split_once(' ').map_or(*phrase, |(first, _)| first);
+                phrases.entry(first).or_default().push(*phrase);
+            }
+            phrases
+        };
+        self.by_first_word.get_or_init(by_first_word).get(word).map_or(&[], Vec::as_slice)
+    }
+
     /// Returns what follows `key`, which is one word, and a space in the first such entry of the list.
     pub fn value(&self, key: &str) -> Option<&'static str> {
-        let first_values = || self.iter().rev().filter_map(|entry| entry.split_once(' ')).collect();
-        self.values.get_or_init(first_values).get(key).copied()
+        self.phrases_from(key).iter().find_map(|entry| entry.split_once(' ')).map(|(_, value)| value)
     }
 
     fn set(&self) -> &HashSet<&'static str, FixedState> {
         self.set.get_or_init(|| self.iter().copied().collect())
     }
+}
+
+impl Beginnings {
+    fn of(words: &[&str]) -> Self {
+        let mut bits = [0; 64];
+        for word in words {
+            match *word.as_bytes() {
+                [] => bits = [u64::MAX; 64],
+                [first] => (0..=u8::MAX).for_each(|second| set_bit(&mut bits, pair_number(first, second))),
+                [first, second, ..] => set_bit(&mut bits, pair_number(first, second)),
+            }
+        }
+        Self(bits)
+    }
+
+    /// `false` if no word begins like this.
+    fn may_begin(&self, bytes: &[u8]) -> bool {
+        let number = match *bytes {
+            [] => return self.0[0] == u64::MAX,
+            [first] => pair_number(first, 0),
+            [first, second, ..] => pair_number(first, second),
+        };
+        self.0[number / 64] >> (number % 64) & 1 == 1
+    }
+}
+
+fn set_bit(bits: &mut [u64; 64], number: usize) {
+    bits[number / 64] |= 1 << (number % 64);
+}
+
+/// Below 4096.
+fn pair_number(first: u8, second: u8) -> usize {
+    usize::from(first) ^ usize::from(second) << 4
 }
 
 impl Deref for WordList {
@@ -115,7 +173,25 @@ mod tests {
         assert_eq!(*PHRASES, [" of ", "in place of", "two 2"]);
         assert_eq!(PHRASES.value("two"), Some("2"));
         assert!(PHRASES.occurs_in("one of us") && !PHRASES.contains("of"));
+        assert_eq!((PHRASES.phrases_from("in"), PHRASES.phrases_from("of")), (&["in place of"][..], &[][..]));
         static ENDINGS: WordList = WordList::words("ing king g");
         assert_eq!(ENDINGS.endings("making").collect::<Vec<_>>(), ["king", "ing", "g"]);
+    }
+
+    #[test]
+    fn words_are_found_anywhere_in_a_text() {
+        static SOME: WordList = WordList::words("? 이유 because");
+        for (text, [occurs, begins, ends]) in [
+            ("why", [false; 3]),
+            ("why?", [true, false, true]),
+            ("?", [true; 3]),
+            ("그 이유", [true, false, true]),
+            ("이유는", [true, true, false]),
+            ("이우", [false; 3]),
+            ("it is because of", [true, false, false]),
+            ("", [false; 3]),
+        ] {
+            assert_eq!([SOME.occurs_in(text), SOME.begins(text), SOME.ends(text)], [occurs, begins, ends], "{text}");
+        }
     }
 }

@@ -1,8 +1,5 @@
 //! What a statement gives up: "no longer X", "instead of X", "X 말고".
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
-
 use crate::model::word_list::WordList;
 use crate::prose::terms::{ProseToken, TokenKind, quantities};
 
@@ -49,12 +46,6 @@ static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
     ),
     (Scope::Removed, WordList::words("remove removed delete deleted uninstalled")),
 ];
-
-/// The first words of these phrases.
-static FIRST_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let phrases = GIVES_UP_NEXT.iter().flat_map(|(_, phrases)| phrases.iter());
-    phrases.filter_map(|phrase| phrase.split(' ').next()).collect()
-});
 
 /// Nouns for parts whose removal removes the whole thing.
 pub(super) static PARTS: WordList = WordList::words(
@@ -160,13 +151,8 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     if at > 0 && matches!(tokens[at - 1].text.as_str(), "dont" | "never" | "not") {
         return None;
     }
-    // Most words begin no phrase.
-    if !FIRST_WORDS.contains(tokens[at].text.as_str()) {
-        return None;
-    }
-    let is_next = |phrase: &&&str| begins_with_phrase(tokens, at, phrase);
     let (scope, phrase) =
-        GIVES_UP_NEXT.iter().find_map(|(scope, phrases)| Some((*scope, *phrases.iter().find(is_next)?)))?;
+        GIVES_UP_NEXT.iter().find_map(|(scope, phrases)| Some((*scope, phrases_at(phrases, &tokens[at..]).next()?)))?;
     let mut next = at + phrase.split(' ').count();
     if scope == Scope::All && tokens.get(next).is_some_and(|token| VERBS_BEHIND.contains(stem_of_verb(&token.text))) {
         next += 1;
@@ -211,9 +197,7 @@ fn failed(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     let degrees = rest.iter().take_while(|token| !token.begins_clause && DEGREES.contains(&token.text)).count();
     let fails = PROVES.contains(&tokens[at].text)
         && rest.get(degrees).is_some_and(|token| !token.begins_clause && FAILURES.contains(&token.text));
-    let goes = GIVES_UP_BEHIND
-        .iter()
-        .any(|phrase| begins_with_phrase(tokens, at, phrase) && ends_clause(at + phrase.split(' ').count()));
+    let goes = phrases_at(&GIVES_UP_BEHIND, &tokens[at..]).any(|phrase| ends_clause(at + phrase.split(' ').count()));
     if !fails && !goes {
         return None;
     }
@@ -222,8 +206,13 @@ fn failed(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     Some(collect(&tokens[start..at], Scope::All)).filter(|given_up| (1..=3).contains(&given_up.terms.len()))
 }
 
-fn begins_with_phrase(tokens: &[ProseToken], at: usize, phrase: &str) -> bool {
-    phrase.split(' ').enumerate().all(|(n, expected)| tokens.get(at + n).is_some_and(|token| token.text == expected))
+/// Returns the phrases of a list with which the tokens begin.
+fn phrases_at(list: &'static WordList, tokens: &[ProseToken]) -> impl Iterator<Item = &'static str> {
+    let phrases = tokens.first().map_or(&[][..], |first| list.phrases_from(&first.text)).iter().copied();
+    phrases.filter(|phrase| {
+        let mut words = phrase.split(' ').enumerate();
+        words.all(|(n, word)| tokens.get(n).is_some_and(|token| token.text == word))
+    })
 }
 
 fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
