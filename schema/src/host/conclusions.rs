@@ -26,11 +26,8 @@ pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<C
     classify(&clean, speaker)
         .into_iter()
         .filter(|found| !is_no_statement(&found.text))
-        // "Then only the menu is left." is no learning.
-        .filter(|found| {
-            let is_finding = matches!(found.kind, MemoryType::Learning | MemoryType::ErrorFix);
-            !is_finding || !names_everything_left(&found.text)
-        })
+        // "Then only the menu is left."
+        .filter(|found| !names_everything_left(&found.text))
         .filter(|found| speaker == Speaker::Person || !is_offered(&found.text, &clean))
         .collect()
 }

@@ -106,10 +106,12 @@ impl Statement {
         !self.given_up.is_empty() || !self.returns_to.is_empty()
     }
 
-    /// Returns what it shares with any statement that it replaces.
+    /// Returns words and numbers, of which it shares one with any statement that it replaces.
     fn keys(&self) -> impl Iterator<Item = String> {
-        let quantities = self.quantities.iter().map(|(number, unit)| format!("{number} {unit}"));
-        self.terms.iter().cloned().chain(quantities)
+        let given_up = || self.given_up.iter();
+        let quantities = self.quantities.iter().chain(given_up().flat_map(|given_up| &given_up.quantities));
+        let terms = self.terms.iter().chain(given_up().flat_map(|given_up| &given_up.terms));
+        terms.cloned().chain(quantities.map(|(number, _)| number.to_string()))
     }
 
     /// Whether this newer statement plainly replaces an older one.

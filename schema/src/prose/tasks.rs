@@ -5,7 +5,9 @@ use crate::privacy::output_text::clean_line;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{is_hangul, shared_terms, terms};
 
-use reports::{DOUBTS, ENDS, IRREGULAR, KOREAN_ENDS, OPEN, OPEN_WORDS, references, reports_an_end, without_quotations};
+use reports::{
+    DOUBTS, ENDS, IRREGULAR, KOREAN_ENDS, OPEN, OPEN_WORDS, STATES, references, reports_an_end, without_quotations,
+};
 
 mod closings;
 mod conditions;
@@ -117,6 +119,9 @@ fn clauses_that_report(sentence: &str) -> Vec<String> {
     // A doubt applies to the clauses after it, too.
     let is_plain = |clause: &&str| !words(clause).iter().any(|word| DOUBTS.contains(word) || word.ends_with("n't"));
     let clauses = sentence.split(": ").flat_map(|clause| clause.split(" and ")).take_while(is_plain);
+    // "The pilot is running since Monday, nothing lost so far."
+    let first = sentence.split(", ").next().filter(|first| STATES.occurs_in(&first.to_lowercase()));
+    let clauses = clauses.chain(first.filter(is_plain));
     clauses.filter(|clause| reports_an_end(clause)).map(str::to_owned).collect()
 }
 
@@ -258,6 +263,12 @@ mod tests {
         true
     )]
     #[case::condition("The production table is swapped.", "swap the shadow table in after the review", true)]
+    #[case::first_clause(
+        "the east wing pilot is running since yesterday, nothing lost so far",
+        "install it on the four kiosks in the east wing as a pilot",
+        true
+    )]
+    #[case::korean_fetched("동의서 받아왔습니다!", "화자 동의서 7번이 빠져 있습니다. 이건 직접 받으셔야 해요.", true)]
     #[case::number("#482 is merged and applied.", "The PR is open as #482; it needs approval.", true)]
     #[case::other_number("#483 is merged and applied.", "The PR is open as #482; it needs approval.", false)]
     #[case::korean_subject("문구는 \"이미 예약된 시간입니다.\"로 확정됐어요", "409일 때 보여줄 화면 문구 확정", true)]

@@ -22,16 +22,16 @@ struct Floor {
 #[rstest]
 #[case::first("stories.json", Floor { stories: 8, facts: 92, searches: 90, violations: 3 })]
 #[case::lived("lived.json", Floor { stories: 14, facts: 93, searches: 88, violations: 3 })]
-#[case::varied("varied.json", Floor { stories: 10, facts: 83, searches: 73, violations: 10 })]
+#[case::varied("varied.json", Floor { stories: 10, facts: 83, searches: 73, violations: 9 })]
 #[case::fresh("fresh.json", Floor { stories: 6, facts: 93, searches: 80, violations: 1 })]
 #[case::blind("blind.json", Floor { stories: 22, facts: 92, searches: 80, violations: 13 })]
 #[case::spoken("spoken.json", Floor { stories: 12, facts: 96, searches: 86, violations: 7 })]
 #[case::offhand("offhand.json", Floor { stories: 12, facts: 87, searches: 58, violations: 24 })]
-#[case::asked_later("asked_later.json", Floor { stories: 12, facts: 81, searches: 72, violations: 14 })]
-#[case::declined("declined.json", Floor { stories: 12, facts: 92, searches: 38, violations: 26 })]
-#[case::new_words("new_words.json", Floor { stories: 14, facts: 92, searches: 76, violations: 10 })]
+#[case::asked_later("asked_later.json", Floor { stories: 12, facts: 82, searches: 75, violations: 11 })]
+#[case::declined("declined.json", Floor { stories: 12, facts: 92, searches: 38, violations: 24 })]
+#[case::new_words("new_words.json", Floor { stories: 14, facts: 92, searches: 76, violations: 9 })]
 #[case::domains("domains.json", Floor { stories: 14, facts: 91, searches: 75, violations: 5 })]
-#[case::manners("manners.json", Floor { stories: 14, facts: 88, searches: 61, violations: 26 })]
+#[case::manners("manners.json", Floor { stories: 14, facts: 88, searches: 61, violations: 25 })]
 fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor: Floor) {
     let stories = read(&own_stories(file));
     assert!(stories.len() >= floor.stories);

@@ -24,8 +24,8 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
         }
         let is_behind = before.is_some_and(|word| BEFORE.contains(word));
         let by_particle = matches!(token.particle, "로" | "으로");
-        let by_verb =
-            matches!(token.particle, "을" | "를") && tokens.get(at + 1).is_some_and(|next| VERBS.begins(&next.text));
+        let by_verb = matches!(token.particle, "" | "을" | "를")
+            && tokens.get(at + 1).is_some_and(|next| VERBS.begins(&next.text));
         let clause = tokens[..=at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
         let is_defined = defines(&tokens[clause..at]);
         if is_behind || by_particle || by_verb || is_defined {
@@ -60,9 +60,11 @@ pub(super) fn returns_to(tokens: &[ProseToken]) -> Vec<String> {
 
 /// Whether a Korean verb decides or changes something: "가자", "바꿉시다".
 pub(super) fn is_decided(word: &str) -> bool {
-    static ENDS: WordList = WordList::words("가자 갑시다 하자 합시다 할게 하죠 하시죠 보내자 보냅시다");
-    CHANGES_TO.begins(word) || ENDS.ends(word)
+    CHANGES_TO.begins(word) || DECIDED.ends(word)
 }
+
+/// Endings of Korean verbs that decide.
+pub(super) static DECIDED: WordList = WordList::words("가자 갑시다 하자 합시다 할게 하죠 하시죠 보내자 보냅시다");
 
 /// Whether a text defines something: "the S is", "S는".
 pub(super) fn defines(tokens: &[ProseToken]) -> bool {

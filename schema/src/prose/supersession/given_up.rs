@@ -102,10 +102,10 @@ static GIVES_UP_BEFORE: [(Scope, WordList); 3] = [
     (
         Scope::All,
         WordList::words(
-            "취소 폐기 버리 그만 없애 걷어 쓰지 중단 철회 포기 접고 접자 접는 접기로 망했 망함 망하 안되겠 실패였 실패했",
+            "취소 폐기 버리 버렸 그만 관두 관뒀 없애 없앴 걷어 쓰지 중단 철회 포기 접고 접자 접는 접기로 접었 망했 망함 망하 안되겠 실패였 실패했",
         ),
     ),
-    (Scope::Removed, WordList::words("제거 지우")),
+    (Scope::Removed, WordList::words("제거 지우 지웠 지워 뺐")),
 ];
 
 /// Korean verbs of change after "A에서 B로".

@@ -1,7 +1,7 @@
 //! Sentences that give something up or change it.
 
 use super::Statement;
-use super::choices::is_decided;
+use super::choices::{DECIDED, is_decided};
 use super::given_up::{GivenUp, Scope};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
@@ -37,7 +37,10 @@ pub fn left_for_another(prompt: &str) -> Option<Statement> {
     const FIRST: usize = 2;
     let all = sentences(prompt);
     let parsed: Vec<Vec<ProseToken>> = all.iter().map(|sentence| tokens(sentence)).collect();
-    let at = parsed.iter().zip(&all).position(|(tokens, sentence)| is_plain(sentence) && changes_to_another(tokens))?;
+    let at = parsed
+        .iter()
+        .zip(&all)
+        .position(|(tokens, sentence)| is_plain(sentence) && changes_to_another(sentence, tokens))?;
     let kept: Vec<&str> = parsed[at..].iter().flatten().map(|token| token.text.as_str()).collect();
     let mut left = GivenUp {
         terms: Vec::new(),
@@ -66,14 +69,16 @@ fn complains(sentence: &str) -> bool {
     words.any(|word| COMPLAINTS.contains(word)) || KOREAN_COMPLAINTS.occurs_in(&lower)
 }
 
-/// Whether a sentence changes to something: "move to goreleaser", "조항 단위로 바꿔".
-fn changes_to_another(tokens: &[ProseToken]) -> bool {
+/// Whether a sentence changes to something: "move to goreleaser", "조항 단위로 바꿔", "NVENC로 직접 인코딩합시다".
+fn changes_to_another(sentence: &str, tokens: &[ProseToken]) -> bool {
     static CHANGES: WordList = WordList::words("convert move moving migrate migrating swap switch switching");
     static TO: WordList = WordList::words("onto over to");
+    let decides = DECIDED.ends(sentence.trim().trim_end_matches('.'));
     let is_change = |(at, token): (usize, &ProseToken)| {
         let next = || tokens[at + 1..].iter().take(4);
         let english = CHANGES.contains(&token.text) && next().any(|next| TO.contains(&next.text));
-        let korean = matches!(token.particle, "로" | "으로") && next().take(3).any(|next| is_decided(&next.text));
+        let korean =
+            matches!(token.particle, "로" | "으로") && (decides || next().take(3).any(|next| is_decided(&next.text)));
         english || korean
     };
     tokens.iter().enumerate().any(is_change)

@@ -157,6 +157,11 @@ fn most_replacements_are_found_with_few_errors() {
     "도구는 GoldenGate로 정하겠습니다.",
     true
 )]
+#[case::without_a_particle(
+    "지난달 MediaConvert 요금이 1,400만 원 나왔습니다. 중단하고 사내 GPU 서버에서 NVENC로 직접 인코딩합시다.",
+    "운영할 사람이 없으니 MediaConvert 쓰죠.",
+    true
+)]
 #[case::english("Redis loses writes and crashes daily. Move the queue to SQS.", "Use Redis for the queue", true)]
 #[case::number("512로 자르니까 요금표가 반토막 나. 조항 단위로 바꿔.", "청크 크기는 512 토큰으로 하자", true)]
 #[case::another_subject(
@@ -174,4 +179,6 @@ fn complaint_before_a_change_leaves_what_was_chosen(#[case] prompt: &str, #[case
     let left = left_for_another(prompt);
     let replaces = left.iter().any(|newer| newer.replaces(&older, Strictness::Strict));
     assert_eq!(replaces, expected, "{left:#?}\n{older:#?}");
+    let index = StatementIndex::new(left.map(|left| ((2, 0), left)));
+    assert_eq!(!index.related(&older, (1, 0)).is_empty() && replaces, expected, "it is found among others");
 }

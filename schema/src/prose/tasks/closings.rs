@@ -127,7 +127,8 @@ static KOREAN_ORDERS: WordList = WordList::words(
 /// Words at the end of a clause that only names what is to be done: "death recap today".
 static NOW: WordList = WordList::words("today now next first then");
 
-/// The longest order, in characters.
+/// The longest prompt with an order, and the longest order in it, in characters.
+const LONGEST_PROMPT: usize = 160;
 const LONGEST_ORDER: usize = 60;
 
 /// Returns the task that a prompt orders in its own words and an answer reports as done, if no other task fits: "ok do the drafts".
@@ -138,11 +139,13 @@ pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&s
     let words = || folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
     let is_other = folded.contains(['?', '？', '\n']) || words().any(|word| NO_ORDERS.contains(word));
     let is_other = is_other || KOREAN_NO_ORDERS.occurs_in(&folded);
-    if is_other || folded.chars().count() > LONGEST_ORDER || leaves_something(answer) {
+    if is_other || folded.chars().count() > LONGEST_PROMPT || leaves_something(answer) {
         return None;
     }
     // "Jonas sent the key, do the notarisation"
-    folded.split([',', '.', ';']).find_map(|clause| ordered_in(clause.trim(), has_edited, tasks))
+    let clauses = folded.split([',', '.', ';', '。']).map(str::trim);
+    let mut orders = clauses.filter(|clause| clause.chars().count() <= LONGEST_ORDER);
+    orders.find_map(|clause| ordered_in(clause, has_edited, tasks))
 }
 
 /// Returns the task that a clause in lower case orders: the only one with all its terms, or with most of its own terms in the clause, or
@@ -153,7 +156,7 @@ fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     let is_order = words().any(|word| DO.contains(word)) || KOREAN_ORDERS.ends(clause);
     let is_turn = words().next_back().is_some_and(|word| NOW.contains(word));
     if !is_order && !is_turn {
-        return None;
+        return only_one(tasks, |task| orders_in_japanese(clause, task));
     }
     let is_verb = |term: &String| DO.contains(term) || KOREAN_ORDERS.ends(term);
     let ordered: Vec<String> = terms(clause).into_iter().filter(|term| !is_verb(term)).collect();
@@ -172,6 +175,13 @@ fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     };
     let may_differ = is_order && has_edited;
     whole.or_else(|| most().or_else(named).filter(|_| may_differ))
+}
+
+/// Whether a Japanese order repeats a task with another ending of its verb: "索引に入れて" of "索引に入れる".
+fn orders_in_japanese(order: &str, task: &str) -> bool {
+    const SHORTEST: usize = 5;
+    let stem = task.trim().trim_end_matches('。').strip_suffix(['る', 'す', 'く', 'う']);
+    order.contains(is_kana) && stem.is_some_and(|stem| stem.chars().count() >= SHORTEST && order.contains(stem))
 }
 
 /// Whether an answer asks, or says that something is not done.
