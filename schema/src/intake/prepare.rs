@@ -40,7 +40,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A text for the log of its day, without attributes.
+    /// Returns a draft for the daily log, without attributes.
     pub fn new(session_id: impl Into<String>, kind: MemoryType, content: impl Into<String>, at: Moment) -> Self {
         Self {
             session_id: session_id.into(),

@@ -16,7 +16,8 @@ pub struct WordList {
     /// In bytes.
     longest: OnceLock<usize>,
     by_first_word: OnceLock<HashMap<&'static str, Vec<&'static str>, FixedState>>,
-    beginnings: OnceLock<Beginnings>,
+    /// On the heap, because a program has hundreds of lists and uses few.
+    beginnings: OnceLock<Box<Beginnings>>,
 }
 
 /// The pairs of bytes with which the words of a list begin, as bits. Two pairs may share a bit.
@@ -65,17 +66,17 @@ impl WordList {
     /// Whether a text contains one of the list.
     pub fn occurs_in(&self, text: &str) -> bool {
         let bytes = text.as_bytes();
-        (0..bytes.len()).any(|at| self.is_beginning(&bytes[at..]))
+        (0..bytes.len()).any(|at| self.begins_bytes(&bytes[at..]))
     }
 
     /// Whether a text begins with one of the list.
     pub fn begins(&self, text: &str) -> bool {
-        self.is_beginning(text.as_bytes())
+        self.begins_bytes(text.as_bytes())
     }
 
     /// Whether bytes begin with one of the list.
-    fn is_beginning(&self, bytes: &[u8]) -> bool {
-        let beginnings = self.beginnings.get_or_init(|| Beginnings::of(self));
+    fn begins_bytes(&self, bytes: &[u8]) -> bool {
+        let beginnings = self.beginnings.get_or_init(|| Box::new(Beginnings::of(self)));
         beginnings.may_begin(bytes) && self.iter().any(|word| bytes.starts_with(word.as_bytes()))
     }
 
@@ -91,7 +92,7 @@ impl WordList {
         end.char_indices().filter_map(|(at, _)| self.set().get(&end[at..]).copied())
     }
 
-    /// Returns the phrases whose first word is this one, in order.
+    /// Returns the phrases that begin with this word, in the order of the list.
     pub fn phrases_from(&self, word: &str) -> &[&'static str] {
         let by_first_word = || {
             let mut phrases: HashMap<_, Vec<_>, FixedState> = HashMap::default();
@@ -119,7 +120,7 @@ impl Beginnings {
         let mut bits = [0; 64];
         for word in words {
             match *word.as_bytes() {
-                [] => bits = [u64::MAX; 64],
+                [] => {}
                 [first] => (0..=u8::MAX).for_each(|second| set_bit(&mut bits, pair_number(first, second))),
                 [first, second, ..] => set_bit(&mut bits, pair_number(first, second)),
             }
@@ -127,10 +128,10 @@ impl Beginnings {
         Self(bits)
     }
 
-    /// `false` if no word begins like this.
+    /// Whether a word may begin like these bytes. `false` is certain.
     fn may_begin(&self, bytes: &[u8]) -> bool {
         let number = match *bytes {
-            [] => return self.0[0] == u64::MAX,
+            [] => return false,
             [first] => pair_number(first, 0),
             [first, second, ..] => pair_number(first, second),
         };
@@ -142,7 +143,7 @@ fn set_bit(bits: &mut [u64; 64], number: usize) {
     bits[number / 64] |= 1 << (number % 64);
 }
 
-/// Below 4096.
+/// Returns the number of the bit for two bytes, below 4096.
 fn pair_number(first: u8, second: u8) -> usize {
     usize::from(first) ^ usize::from(second) << 4
 }

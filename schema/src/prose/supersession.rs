@@ -106,7 +106,7 @@ impl Statement {
         !self.given_up.is_empty() || !self.returns_to.is_empty()
     }
 
-    /// Returns words and numbers, of which it shares one with any statement that it replaces.
+    /// Returns its terms and numbers, also of what it gives up. It shares one with each statement that it replaces.
     fn keys(&self) -> impl Iterator<Item = String> {
         let given_up = || self.given_up.iter();
         let quantities = self.quantities.iter().chain(given_up().flat_map(|given_up| &given_up.quantities));

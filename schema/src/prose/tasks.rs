@@ -120,8 +120,8 @@ fn clauses_that_report(sentence: &str) -> Vec<String> {
     let is_plain = |clause: &&str| !words(clause).iter().any(|word| DOUBTS.contains(word) || word.ends_with("n't"));
     let clauses = sentence.split(": ").flat_map(|clause| clause.split(" and ")).take_while(is_plain);
     // "The pilot is running since Monday, nothing lost so far."
-    let first = sentence.split(", ").next().filter(|first| STATES.occurs_in(&first.to_lowercase()));
-    let clauses = clauses.chain(first.filter(is_plain));
+    let first = sentence.split_once(", ").map(|(first, _)| first);
+    let clauses = clauses.chain(first.filter(|first| STATES.occurs_in(&first.to_lowercase()) && is_plain(first)));
     clauses.filter(|clause| reports_an_end(clause)).map(str::to_owned).collect()
 }
 
@@ -398,6 +398,14 @@ mod tests {
     }
 
     #[rstest]
+    #[case::repeated("商品説明も索引に入れて", "商品説明も検索できるようになりました。", Some(0))]
+    #[case::opposite("商品説明も索引に入れないで", "分かりました。", None)]
+    #[case::about_another("管理画面を直して", "直しました。", None)]
+    fn japanese_order_repeats_a_task(#[case] prompt: &str, #[case] answer: &str, #[case] expected: Option<usize>) {
+        assert_eq!(done_as_ordered(prompt, answer, true, &["商品説明も索引に入れる", "検索語のログを取る"]), expected);
+    }
+
+    #[rstest]
     #[case::done("ok do the drafts", "At the first start every draft gets version 0. 4 have no site.", Some(0))]
     #[case::failed("do the drafts", "I couldn't migrate the drafts. I added a log line.", None)]
     #[case::korean_failure("배지 해줘", "숫자를 읽지 못했습니다.", None)]
@@ -408,6 +416,11 @@ mod tests {
     #[case::asks("ok do the drafts", "Which version should they get?", None)]
     #[case::more("ok do the drafts and the banner", "Both are in.", None)]
     #[case::nothing("go", "Done.", None)]
+    #[case::in_a_longer_prompt(
+        "the drafts today. every old one gets version 0, whatever site it has, that's all",
+        "Every draft has version 0.",
+        Some(0)
+    )]
     fn ordered_task_is_done(#[case] prompt: &str, #[case] answer: &str, #[case] expected: Option<usize>) {
         assert_eq!(done_as_ordered(prompt, answer, true, &LISTED), expected);
     }

@@ -1,5 +1,5 @@
-//! The log of hook faults, and the file with the times of hooks. Hooks have no other place to report them; `memory_stats` reads the
-//! faults, and the page both.
+//! The log of hook faults, and the file with the times of hooks. Hooks have no other place to report them; `memory_stats` and `doctor`
+//! report the faults, the page the times.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -96,14 +96,14 @@ pub fn recent_times(layout: &Layout, now: &Moment) -> Vec<HookTimes> {
 }
 
 /// Returns the last faults of the week before `now`, newest first. Older ones are over, or happen again.
-pub fn recent_notes(layout: &Layout, now: &Moment, limit: usize) -> Vec<String> {
+pub fn recent_notes(layout: &Layout, now: &Moment) -> Vec<String> {
     let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let is_recent = |line: &&str| {
         let at = line.split(' ').next().and_then(Moment::parse_rfc3339);
         at.is_some_and(|at| now.unix() - at.unix() < WEEK)
     };
-    text.lines().rev().filter(is_recent).take(limit).map(str::to_owned).collect()
+    text.lines().rev().filter(is_recent).map(str::to_owned).collect()
 }
 
 /// Removes secrets that are known today.
@@ -138,7 +138,7 @@ mod tests {
             append_note(&layout, &format!("fault {n}\n{}", "x".repeat(60)));
         }
         assert!(fs::metadata(layout.hook_log_file()).unwrap().len() <= LIMIT + 200);
-        assert!(recent_notes(&layout, &Moment::now(), 1)[0].contains("fault 1999 xxx"));
+        assert!(recent_notes(&layout, &Moment::now())[0].contains("fault 1999 xxx"));
     }
 
     #[test]
@@ -169,6 +169,6 @@ mod tests {
         fs::write(layout.hook_log_file(), "2026-01-01T10:00:00+09:00 old\nnot ours\n2026-01-08T09:00:00+09:00 new\n")
             .unwrap();
         let now = Moment::parse_rfc3339("2026-01-08T11:00:00+09:00").unwrap();
-        assert_eq!(recent_notes(&layout, &now, 5), ["2026-01-08T09:00:00+09:00 new"]);
+        assert_eq!(recent_notes(&layout, &now), ["2026-01-08T09:00:00+09:00 new"]);
     }
 }

@@ -13,16 +13,20 @@ use super::check::{DoctorCheck, Repair};
 /// For files that another user may have put there.
 pub(super) const FOREIGN_FILE_FIX: &str = "find out who put it there; run the command only if you trust them";
 
+/// The directory of the store, and the one above it in the project.
+fn store_dirs(layout: &Layout) -> impl Iterator<Item = &Path> {
+    [layout.store_dir().parent(), Some(layout.store_dir())].into_iter().flatten()
+}
+
 /// A directory of the store that this user owns and every user may change.
 #[cfg(unix)]
 pub(super) fn own_open_folder(layout: &Layout) -> Option<String> {
-    let folders = [layout.store_dir().parent(), Some(layout.store_dir())];
     let is_open = |folder: &&Path| {
         std::fs::symlink_metadata(folder).is_ok_and(|found| {
             found.is_dir() && found.mode() & 0o002 != 0 && found.uid() == rustix::process::geteuid().as_raw()
         })
     };
-    folders.into_iter().flatten().find(is_open).map(|folder| folder.display().to_string())
+    store_dirs(layout).find(is_open).map(|folder| folder.display().to_string())
 }
 
 #[cfg(not(unix))]
@@ -32,8 +36,7 @@ pub(super) fn own_open_folder(_: &Layout) -> Option<String> {
 
 /// A directory on the way to the store that cannot be read, so that its contents are unknown.
 pub(super) fn check_closed_dir(layout: &Layout) -> Option<DoctorCheck> {
-    let folders = [layout.store_dir().parent(), Some(layout.store_dir())];
-    let folder = folders.into_iter().flatten().find(|folder| {
+    let folder = store_dirs(layout).find(|folder| {
         std::fs::read_dir(folder).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
     })?;
     let text = format!("cannot read {}", folder.display());
@@ -44,19 +47,21 @@ pub(super) fn check_closed_dir(layout: &Layout) -> Option<DoctorCheck> {
 pub(super) fn check_permissions(layout: &Layout) -> DoctorCheck {
     let dir = layout.store_dir();
     match std::fs::metadata(dir) {
-        Ok(found) if found.mode() & 0o077 != 0 => {
-            let text = format!("other users can read {} (mode {:o})", dir.display(), found.mode() & 0o777);
-            DoctorCheck::finding("permissions", text, format!("chmod 700 {}", dir.display()))
-                .with_repair(Repair::Permissions)
-        }
-        Ok(found) if found.mode() & 0o700 != 0o700 => {
-            let text = format!("you cannot read or write {} (mode {:03o})", dir.display(), found.mode() & 0o777);
+        Ok(found) if found.mode() & 0o777 != 0o700 => {
+            let who = if found.mode() & 0o077 != 0 { "other users can read" } else { "you cannot read or write" };
+            let text = format!("{who} {} (mode {:03o})", dir.display(), found.mode() & 0o777);
             DoctorCheck::finding("permissions", text, format!("chmod 700 {}", dir.display()))
                 .with_repair(Repair::Permissions)
         }
         Ok(_) => check_file_permissions(layout),
         Err(error) => DoctorCheck::finding("permissions", error.to_string(), "fix the cause"),
     }
+}
+
+/// On this platform a user's folders are private by default.
+#[cfg(not(unix))]
+pub(super) fn check_permissions(layout: &Layout) -> DoctorCheck {
+    DoctorCheck::fine("permissions", format!("as set on {}", layout.dir().display()))
 }
 
 /// Files that their owner cannot read and write. Root could, but the check looks at the mode, because the owner's other programs may not
@@ -87,16 +92,10 @@ fn check_file_permissions(layout: &Layout) -> DoctorCheck {
 fn check_refused_files(layout: &Layout) -> Option<DoctorCheck> {
     let folders = [layout.store_dir().to_owned(), layout.spool_dir(), layout.track_dir()];
     let items = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().filter_map(Result::ok);
-    let refused = |item: std::fs::DirEntry| {
+    let reason = |item: std::fs::DirEntry| {
         store_file::verify(&item.path()).err().map(|why| format!("{}: {why}", item.path().display()))
     };
-    let mut refused: Vec<String> = items.filter_map(refused).collect();
+    let mut refused: Vec<String> = items.filter_map(reason).collect();
     refused.sort_unstable();
     (!refused.is_empty()).then(|| DoctorCheck::finding("permissions", refused.join("; "), FOREIGN_FILE_FIX))
-}
-
-/// On this platform a user's folders are private by default.
-#[cfg(not(unix))]
-pub(super) fn check_permissions(layout: &Layout) -> DoctorCheck {
-    DoctorCheck::fine("permissions", format!("as set on {}", layout.dir().display()))
 }

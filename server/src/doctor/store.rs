@@ -1,4 +1,4 @@
-//! Checks the store: databases, whether rows match the logs, queued events, embeddings and faults of hooks.
+//! Checks the store: databases, whether rows match the logs, queued events, embeddings and errors of hooks.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -150,8 +150,8 @@ fn check_large_files(layout: &Layout) -> Option<DoctorCheck> {
     large.retain(|path| {
         std::fs::metadata(layout.store_path(path)).is_ok_and(|found| found.len() > regular_file::MAX_BYTES)
     });
-    let text = format!("larger than {} MB, so it is ignored: {}", regular_file::MAX_BYTES >> 20, large.join(", "));
-    (!large.is_empty()).then(|| DoctorCheck::finding("files", text, "divide it into several files"))
+    let text = format!("ignored, because larger than {} MiB: {}", regular_file::MAX_BYTES >> 20, large.join(", "));
+    (!large.is_empty()).then(|| DoctorCheck::finding("files", text, "divide them into smaller files"))
 }
 
 /// Maximum number of comments in one report.
@@ -281,9 +281,9 @@ fn check_embedding(stats: &StatsOutput, reached: Option<Result<(), String>>) -> 
     DoctorCheck::fine("embeddings", text)
 }
 
-/// Errors of hooks are only reported here, because hooks must print nothing.
+/// Hooks must print nothing, so `doctor` reports their errors.
 fn check_hook_faults(layout: &Layout) -> DoctorCheck {
-    let faults = hook_log::recent_notes(layout, &Moment::now(), usize::MAX);
+    let faults = hook_log::recent_notes(layout, &Moment::now());
     let Some(newest) = faults.first() else {
         return DoctorCheck::fine("hooks", "no errors in the last seven days");
     };

@@ -34,7 +34,7 @@ const COMPARED: usize = 20;
 /// How many digits of an id are shown.
 const ID: usize = 8;
 
-/// How much of a task is looked for first in a text, in bytes.
+/// How many bytes of a task are searched for before the whole task.
 const TASK_BEGINNING: usize = 16;
 
 /// The longest text of what a task waits for, in characters.
@@ -194,9 +194,11 @@ impl Knowledge {
     /// Marks the tasks in a text that are done now, and removes lists of tasks and sentences that are open tasks, which another part lists.
     pub(super) fn without_listed_tasks(&self, text: &str) -> String {
         let tasks = self.entries.iter().filter(|entry| entry.row.memory.kind == MemoryType::Task);
-        // To look for a whole task costs more, and few occur.
-        let beginning = |task: &Entry| task.text.floor_char_boundary(TASK_BEGINNING);
-        let may_occur = |task: &&Entry| !task.text.is_empty() && text.contains(&task.text[..beginning(task)]);
+        // A short beginning is found faster, and most tasks do not occur.
+        let may_occur = |task: &&Entry| {
+            let task = task.text.trim_end_matches('.');
+            !task.is_empty() && text.contains(&task[..task.floor_char_boundary(TASK_BEGINNING)])
+        };
         let tasks: Vec<&Entry> = tasks.filter(may_occur).collect();
         let listed = tasks.iter().filter_map(|task| start_of_list(text, &task.text)).min();
         let text = listed.map_or(text, |start| text[..start].trim_end()).to_owned();

@@ -4,10 +4,13 @@ use super::given_up::CHANGES_TO;
 use crate::model::word_list::WordList;
 use crate::prose::terms::ProseToken;
 
-/// Returns the names that a text chooses: after "use", "with", "to" and similar words, or before a Korean particle of means.
+/// Returns the names that a text chooses: after "use", "with", "to" and similar words, before a Korean particle of means, or before a Korean
+/// verb of choice: "Redis를 쓰자", "MediaConvert 쓰죠".
 pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
     static BEFORE: WordList = WordList::words("use using uses with via to is are choose chose pick picked adopt on");
     static VERBS: WordList = WordList::words("쓰 쓴 써 사용 채택 선택");
+    // "Redis 사용량", "float 쓰지 말고"
+    static NO_VERBS: WordList = WordList::words("쓰기 쓰레 쓰지 사용량 사용률 사용자 사용법 사용처 선택지");
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_term()) {
         let before = at.checked_sub(1).map(|before| tokens[before].text.as_str());
@@ -24,8 +27,12 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
         }
         let is_behind = before.is_some_and(|word| BEFORE.contains(word));
         let by_particle = matches!(token.particle, "로" | "으로");
-        let by_verb = matches!(token.particle, "" | "을" | "를")
-            && tokens.get(at + 1).is_some_and(|next| VERBS.begins(&next.text));
+        let is_verb = |next: &ProseToken| VERBS.begins(&next.text) && !NO_VERBS.begins(&next.text);
+        let by_verb = tokens.get(at + 1).is_some_and(|next| match token.particle {
+            "을" | "를" => VERBS.begins(&next.text),
+            "" => !next.begins_clause && is_verb(next),
+            _ => false,
+        });
         let clause = tokens[..=at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
         let is_defined = defines(&tokens[clause..at]);
         if is_behind || by_particle || by_verb || is_defined {
@@ -60,11 +67,12 @@ pub(super) fn returns_to(tokens: &[ProseToken]) -> Vec<String> {
 
 /// Whether a Korean verb decides or changes something: "가자", "바꿉시다".
 pub(super) fn is_decided(word: &str) -> bool {
-    CHANGES_TO.begins(word) || DECIDED.ends(word)
+    CHANGES_TO.begins(word) || DECIDING_ENDINGS.ends(word)
 }
 
 /// Endings of Korean verbs that decide.
-pub(super) static DECIDED: WordList = WordList::words("가자 갑시다 하자 합시다 할게 하죠 하시죠 보내자 보냅시다");
+pub(super) static DECIDING_ENDINGS: WordList =
+    WordList::words("가자 갑시다 하자 합시다 할게 하죠 하시죠 보내자 보냅시다");
 
 /// Whether a text defines something: "the S is", "S는".
 pub(super) fn defines(tokens: &[ProseToken]) -> bool {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Statement;
 
-/// Dated statements that may replace older ones, by the terms and quantities that they share with them.
+/// Dated statements that may replace older ones, by their terms and numbers.
 #[derive(Debug, Default)]
 pub struct StatementIndex {
     /// Oldest first.
@@ -29,7 +29,7 @@ impl StatementIndex {
         Self { statements, by_key }
     }
 
-    /// Returns statements since a point in time that share a term or a quantity with an older one.
+    /// Returns statements since a point in time that share a term or a number with an older one.
     pub(super) fn related(&self, older: &Statement, since: (i64, i64)) -> Vec<&Statement> {
         let mut shared: Vec<&Vec<usize>> = older.keys().filter_map(|key| self.by_key.get(&key)).collect();
         shared.sort_by_key(|at| at.len());

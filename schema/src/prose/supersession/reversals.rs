@@ -1,7 +1,7 @@
 //! Sentences that give something up or change it.
 
 use super::Statement;
-use super::choices::{DECIDED, is_decided};
+use super::choices::{DECIDING_ENDINGS, is_decided};
 use super::given_up::{GivenUp, Scope};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
@@ -73,7 +73,7 @@ fn complains(sentence: &str) -> bool {
 fn changes_to_another(sentence: &str, tokens: &[ProseToken]) -> bool {
     static CHANGES: WordList = WordList::words("convert move moving migrate migrating swap switch switching");
     static TO: WordList = WordList::words("onto over to");
-    let decides = DECIDED.ends(sentence.trim().trim_end_matches('.'));
+    let decides = DECIDING_ENDINGS.ends(sentence.trim().trim_end_matches(['.', '!', '。']));
     let is_change = |(at, token): (usize, &ProseToken)| {
         let next = || tokens[at + 1..].iter().take(4);
         let english = CHANGES.contains(&token.text) && next().any(|next| TO.contains(&next.text));

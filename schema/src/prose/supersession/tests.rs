@@ -172,6 +172,7 @@ fn most_replacements_are_found_with_few_errors() {
 #[case::status("500 is returned when it crashes. Move it to a worker.", "Wait 500 ms before a retry", false)]
 #[case::praise("Redis works great. Move the queue to SQS.", "Use Redis for the sessions", false)]
 #[case::repair("Redis crashes daily. Find out why.", "Use Redis for the queue", false)]
+#[case::korean_noun("disk가 느립니다. SSD로 바꿉니다.", "disk 사용량 80% alert를 건다", false)]
 #[case::not_chosen("Redis crashes daily. Move the queue to SQS.", "Our Redis runs on port 6380", false)]
 #[case::kept("Redis crashes daily. Move the queue to Redis Cluster.", "Use Redis for the queue", false)]
 fn complaint_before_a_change_leaves_what_was_chosen(#[case] prompt: &str, #[case] older: &str, #[case] expected: bool) {
@@ -180,5 +181,5 @@ fn complaint_before_a_change_leaves_what_was_chosen(#[case] prompt: &str, #[case
     let replaces = left.iter().any(|newer| newer.replaces(&older, Strictness::Strict));
     assert_eq!(replaces, expected, "{left:#?}\n{older:#?}");
     let index = StatementIndex::new(left.map(|left| ((2, 0), left)));
-    assert_eq!(!index.related(&older, (1, 0)).is_empty() && replaces, expected, "it is found among others");
+    assert!(!expected || !index.related(&older, (1, 0)).is_empty(), "the index does not find it");
 }

@@ -149,7 +149,7 @@ pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&s
 }
 
 /// Returns the task that a clause in lower case orders: the only one with all its terms, or with most of its own terms in the clause, or
-/// with a name that the clause has.
+/// with a name that the clause has. A Japanese order must repeat the task.
 fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     const SHORT: usize = 6;
     let words = || clause.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
@@ -181,7 +181,10 @@ fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
 fn orders_in_japanese(order: &str, task: &str) -> bool {
     const SHORTEST: usize = 5;
     let stem = task.trim().trim_end_matches('。').strip_suffix(['る', 'す', 'く', 'う']);
-    order.contains(is_kana) && stem.is_some_and(|stem| stem.chars().count() >= SHORTEST && order.contains(stem))
+    // "入れないで" orders the opposite.
+    let repeats =
+        |stem: &str| order.split_once(stem).is_some_and(|(_, ending)| !ending.chars().take(2).any(|c| c == 'な'));
+    order.contains(is_kana) && stem.is_some_and(|stem| stem.chars().count() >= SHORTEST && repeats(stem))
 }
 
 /// Whether an answer asks, or says that something is not done.

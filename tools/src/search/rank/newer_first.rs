@@ -24,7 +24,8 @@ const SIMILARITY_OF_AMENDMENT: f32 = 0.1;
 /// Least weight of the older text's words of the question that the newer one has too, unless it is an amendment.
 const COMMON_WORDS: f32 = 0.3;
 
-/// Moves newer statements before older ones, with at least their score. Measured on chats in which a value or a rule changes; see docs/dev/retrieval.md.
+/// Moves a newer statement before the older one that it changes, with at least its score. Measured on chats in which a value or a rule
+/// changes; see docs/dev/retrieval.md.
 pub(super) fn reorder(ranked: &mut [RankedCandidate], context: &RankContext<'_>) {
     let count = ranked.len().min(AMONG);
     let signs: HashMap<String, ChangeSign> = ranked[..count].iter().filter_map(change_sign).collect();
@@ -38,7 +39,7 @@ pub(super) fn reorder(ranked: &mut [RankedCandidate], context: &RankContext<'_>)
             sign.is_some_and(|sign| is_newer_statement(&ranked[*other], &ranked[at], *sign, &rarity, context))
         });
         if let Some(newest) = newer.max_by_key(|other| ranked[*other].candidate.passage.at()) {
-            // The threshold must not hide it below what it replaces.
+            // Otherwise the threshold could hide the new statement and show the old one.
             ranked[newest].score = ranked[newest].score.max(ranked[at].score);
             ranked[at..=newest].rotate_right(1);
         }
