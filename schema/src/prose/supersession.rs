@@ -183,7 +183,11 @@ impl Statement {
                     number == old && (unit == old_unit || unit.is_empty() || old_unit.is_empty())
                 })
             };
-            given_up.names.iter().any(|name| older.choices.contains(name)) || given_up.quantities.iter().any(has_number)
+            // The reason may be about another use of the same thing.
+            let is_of_subject =
+                given_up.subject.is_empty() || given_up.subject.iter().any(|term| older.terms.contains(term));
+            let is_chosen = !older.choices.is_empty() && older.choices.iter().all(|name| given_up.names.contains(name));
+            is_of_subject && (is_chosen || given_up.quantities.iter().any(has_number))
         })
     }
 

@@ -120,7 +120,7 @@ fn clauses_that_report(sentence: &str) -> Vec<String> {
     let is_plain = |clause: &&str| !words(clause).iter().any(|word| DOUBTS.contains(word) || word.ends_with("n't"));
     let clauses = sentence.split(": ").flat_map(|clause| clause.split(" and ")).take_while(is_plain);
     // "The pilot is running since Monday, nothing lost so far."
-    let first = sentence.split_once(", ").map(|(first, _)| first);
+    let first = sentence.split_once(", nothing ").map(|(first, _)| first);
     let clauses = clauses.chain(first.filter(|first| STATES.occurs_in(&first.to_lowercase()) && is_plain(first)));
     clauses.filter(|clause| reports_an_end(clause)).map(str::to_owned).collect()
 }
@@ -268,6 +268,12 @@ mod tests {
         "install it on the four kiosks in the east wing as a pilot",
         true
     )]
+    #[case::with_an_exception(
+        "the webhook handler is in, not tested against the sandbox",
+        "test the webhook handler against the sandbox",
+        false
+    )]
+    #[case::korean_grown("메모리 사용량이 두 배로 늘어났어요.", "메모리 사용량 줄이기", false)]
     #[case::korean_fetched("동의서 받아왔습니다!", "화자 동의서 7번이 빠져 있습니다. 이건 직접 받으셔야 해요.", true)]
     #[case::number("#482 is merged and applied.", "The PR is open as #482; it needs approval.", true)]
     #[case::other_number("#483 is merged and applied.", "The PR is open as #482; it needs approval.", false)]
@@ -399,6 +405,7 @@ mod tests {
 
     #[rstest]
     #[case::repeated("商品説明も索引に入れて", "商品説明も検索できるようになりました。", Some(0))]
+    #[case::put_off("商品説明も索引に入れるのは来週にして", "分かりました。", None)]
     #[case::opposite("商品説明も索引に入れないで", "分かりました。", None)]
     #[case::about_another("管理画面を直して", "直しました。", None)]
     fn japanese_order_repeats_a_task(#[case] prompt: &str, #[case] answer: &str, #[case] expected: Option<usize>) {
@@ -416,6 +423,16 @@ mod tests {
     #[case::asks("ok do the drafts", "Which version should they get?", None)]
     #[case::more("ok do the drafts and the banner", "Both are in.", None)]
     #[case::nothing("go", "Done.", None)]
+    #[case::side_clause(
+        "rename the flag to --dry-run and update the README, we do the drafts tomorrow",
+        "Renamed the flag.",
+        None
+    )]
+    #[case::statement(
+        "The footer has a typo. Fix it and bump the patch version please, the banner is due today.",
+        "Fixed the typo.",
+        None
+    )]
     #[case::in_a_longer_prompt(
         "the drafts today. every old one gets version 0, whatever site it has, that's all",
         "Every draft has version 0.",

@@ -9,8 +9,8 @@ use crate::prose::terms::ProseToken;
 pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
     static BEFORE: WordList = WordList::words("use using uses with via to is are choose chose pick picked adopt on");
     static VERBS: WordList = WordList::words("쓰 쓴 써 사용 채택 선택");
-    // "Redis 사용량", "float 쓰지 말고"
-    static NO_VERBS: WordList = WordList::words("쓰기 쓰레 쓰지 사용량 사용률 사용자 사용법 사용처 선택지");
+    // Without a particle, "Redis 사용량" and "Kibana 사용 금지" choose nothing.
+    static PROPOSALS: WordList = WordList::words("쓰자 쓰죠 쓰시죠 씁시다 써요 쓴다 쓸게 쓸게요");
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_term()) {
         let before = at.checked_sub(1).map(|before| tokens[before].text.as_str());
@@ -27,10 +27,9 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
         }
         let is_behind = before.is_some_and(|word| BEFORE.contains(word));
         let by_particle = matches!(token.particle, "로" | "으로");
-        let is_verb = |next: &ProseToken| VERBS.begins(&next.text) && !NO_VERBS.begins(&next.text);
         let by_verb = tokens.get(at + 1).is_some_and(|next| match token.particle {
-            "을" | "를" => VERBS.begins(&next.text),
-            "" => !next.begins_clause && is_verb(next),
+            "을" | "를" => VERBS.begins(&next.text) && !next.text.starts_with("쓰지"),
+            "" => !next.begins_clause && PROPOSALS.contains(&next.text),
             _ => false,
         });
         let clause = tokens[..=at].iter().rposition(|token| token.begins_clause).unwrap_or(0);

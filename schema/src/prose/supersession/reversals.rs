@@ -37,18 +37,14 @@ pub fn left_for_another(prompt: &str) -> Option<Statement> {
     const FIRST: usize = 2;
     let all = sentences(prompt);
     let parsed: Vec<Vec<ProseToken>> = all.iter().map(|sentence| tokens(sentence)).collect();
-    let at = parsed
-        .iter()
-        .zip(&all)
-        .position(|(tokens, sentence)| is_plain(sentence) && changes_to_another(sentence, tokens))?;
-    let kept: Vec<&str> = parsed[at..].iter().flatten().map(|token| token.text.as_str()).collect();
-    let mut left = GivenUp {
-        terms: Vec::new(),
-        names: Vec::new(),
-        quantities: Vec::new(),
-        scope: Scope::Chosen,
-        subject: Vec::new(),
+    let change = |(at, tokens): (usize, &Vec<ProseToken>)| {
+        let subject = is_plain(all[at]).then(|| changed_to_another(all[at], tokens)).flatten()?;
+        Some((at, subject))
     };
+    let (at, subject) = parsed.iter().enumerate().find_map(change)?;
+    let kept: Vec<&str> = parsed[at..].iter().flatten().map(|token| token.text.as_str()).collect();
+    let mut left =
+        GivenUp { terms: Vec::new(), names: Vec::new(), quantities: Vec::new(), scope: Scope::Chosen, subject };
     for (tokens, _) in parsed[..at].iter().zip(&all).filter(|(_, sentence)| complains(sentence)) {
         let first = tokens.iter().filter(|token| token.is_term()).take(FIRST).enumerate();
         // A capital letter at the beginning of a sentence says nothing.
@@ -69,19 +65,30 @@ fn complains(sentence: &str) -> bool {
     words.any(|word| COMPLAINTS.contains(word)) || KOREAN_COMPLAINTS.occurs_in(&lower)
 }
 
-/// Whether a sentence changes to something: "move to goreleaser", "조항 단위로 바꿔", "NVENC로 직접 인코딩합시다".
-fn changes_to_another(sentence: &str, tokens: &[ProseToken]) -> bool {
+/// Returns what a sentence changes to something else, which may be nothing but what the sentence before complains about: "move the queue
+/// to SQS", "조항 단위로 바꿔", "NVENC로 직접 인코딩합시다".
+fn changed_to_another(sentence: &str, tokens: &[ProseToken]) -> Option<Vec<String>> {
     static CHANGES: WordList = WordList::words("convert move moving migrate migrating swap switch switching");
     static TO: WordList = WordList::words("onto over to");
-    let decides = DECIDING_ENDINGS.ends(sentence.trim().trim_end_matches(['.', '!', '。']));
-    let is_change = |(at, token): (usize, &ProseToken)| {
-        let next = || tokens[at + 1..].iter().take(4);
-        let english = CHANGES.contains(&token.text) && next().any(|next| TO.contains(&next.text));
-        let korean =
-            matches!(token.particle, "로" | "으로") && (decides || next().take(3).any(|next| is_decided(&next.text)));
-        english || korean
+    const REACH: usize = 4;
+    let terms = |tokens: &mut dyn Iterator<Item = &ProseToken>| -> Vec<String> {
+        tokens.filter(|token| token.is_term()).map(|token| token.text.clone()).collect()
     };
-    tokens.iter().enumerate().any(is_change)
+    let english = tokens.iter().enumerate().find_map(|(at, token)| {
+        let behind = &tokens[at + 1..];
+        let to = behind.iter().take(REACH).position(|next| TO.contains(&next.text))?;
+        CHANGES.contains(&token.text).then(|| terms(&mut behind[..to].iter()))
+    });
+    // "2GB로 올려줘" changes only a number.
+    let decides = DECIDING_ENDINGS.ends(sentence.trim().trim_end_matches(['.', '!', '。']));
+    let is_target = |(at, token): (usize, &ProseToken)| {
+        let is_means = token.is_term() && matches!(token.particle, "로" | "으로");
+        let mut next = tokens[at + 1..].iter().take(REACH - 1);
+        is_means && (decides && token.is_name || next.any(|next| is_decided(&next.text)))
+    };
+    let is_object = |token: &&ProseToken| matches!(token.particle, "을" | "를");
+    let korean = || tokens.iter().enumerate().any(is_target).then(|| terms(&mut tokens.iter().filter(is_object)));
+    english.or_else(korean)
 }
 
 /// Whether a sentence is no question, condition or one-off, and does not only order to stop or to remove something.

@@ -172,6 +172,27 @@ fn most_replacements_are_found_with_few_errors() {
 #[case::status("500 is returned when it crashes. Move it to a worker.", "Wait 500 ms before a retry", false)]
 #[case::praise("Redis works great. Move the queue to SQS.", "Use Redis for the sessions", false)]
 #[case::repair("Redis crashes daily. Find out why.", "Use Redis for the queue", false)]
+#[case::another_use(
+    "Postgres is slow on the monthly report. Move the aggregation to a materialized view.",
+    "Decision: we use Postgres for the main database.",
+    false
+)]
+#[case::limit("Redis가 자꾸 죽어요. maxmemory를 2GB로 올려주세요.", "세션은 Redis로 저장한다.", false)]
+#[case::search_for_the_cause(
+    "Redis가 느려요. 원인은 슬로우 로그로 좁혀 보고 나서 수정합시다.",
+    "세션은 Redis로 저장한다.",
+    false
+)]
+#[case::another_number(
+    "10으로 하니까 큐가 계속 밀립니다. 워커 수를 20으로 올려줘.",
+    "목록은 페이지당 10개씩 보여준다.",
+    false
+)]
+#[case::one_of_two(
+    "Redis loses writes and crashes daily. Move the queue to SQS.",
+    "queue: use Redis for jobs, use Kafka for events",
+    false
+)]
 #[case::korean_noun("disk가 느립니다. SSD로 바꿉니다.", "disk 사용량 80% alert를 건다", false)]
 #[case::not_chosen("Redis crashes daily. Move the queue to SQS.", "Our Redis runs on port 6380", false)]
 #[case::kept("Redis crashes daily. Move the queue to Redis Cluster.", "Use Redis for the queue", false)]

@@ -113,11 +113,13 @@ fn shares_kanji(a: &str, b: &str) -> bool {
 
 /// Words of orders to do a task that do not say which, and words of other requests.
 static DO: WordList = WordList::words("begin continue do finish handle implement start tackle");
-static NO_ORDERS: WordList =
-    WordList::words("after but check don't dont explain leave look not show skip until when why without 말고");
+static NO_ORDERS: WordList = WordList::words(
+    "after but check don't dont explain later leave look not show skip tomorrow until when why without 말고",
+);
 
 /// Parts of Korean requests that only ask to look at or to explain something.
-static KOREAN_NO_ORDERS: WordList = WordList::phrases("보여|설명|알려|확인|찾아|읽어|물어|검토|비교");
+static KOREAN_NO_ORDERS: WordList =
+    WordList::phrases("보여|설명|알려|확인|찾아|읽어|물어|검토|비교|내일|나중|다음 주|다음주");
 
 /// The ends of Korean orders.
 static KOREAN_ORDERS: WordList = WordList::words(
@@ -144,7 +146,9 @@ pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&s
     }
     // "Jonas sent the key, do the notarisation"
     let clauses = folded.split([',', '.', ';', '。']).map(str::trim);
-    let mut orders = clauses.filter(|clause| clause.chars().count() <= LONGEST_ORDER);
+    // A longer prompt may name other tasks beside the one that it orders.
+    let count = if folded.chars().count() > LONGEST_ORDER { 1 } else { usize::MAX };
+    let mut orders = clauses.take(count).filter(|clause| clause.chars().count() <= LONGEST_ORDER);
     orders.find_map(|clause| ordered_in(clause, has_edited, tasks))
 }
 
@@ -154,7 +158,8 @@ fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     const SHORT: usize = 6;
     let words = || clause.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
     let is_order = words().any(|word| DO.contains(word)) || KOREAN_ORDERS.ends(clause);
-    let is_turn = words().next_back().is_some_and(|word| NOW.contains(word));
+    let says = words().any(|word| matches!(word, "is" | "are" | "was" | "were"));
+    let is_turn = !says && words().next_back().is_some_and(|word| NOW.contains(word));
     if !is_order && !is_turn {
         return only_one(tasks, |task| orders_in_japanese(clause, task));
     }
@@ -181,9 +186,9 @@ fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
 fn orders_in_japanese(order: &str, task: &str) -> bool {
     const SHORTEST: usize = 5;
     let stem = task.trim().trim_end_matches('。').strip_suffix(['る', 'す', 'く', 'う']);
-    // "入れないで" orders the opposite.
-    let repeats =
-        |stem: &str| order.split_once(stem).is_some_and(|(_, ending)| !ending.chars().take(2).any(|c| c == 'な'));
+    // "入れないで" orders the opposite, and "入れるのは来週" puts it off.
+    const ENDINGS: [&str; 5] = ["て", "で", "てください", "ておいて", "よう"];
+    let repeats = |stem: &str| order.split_once(stem).is_some_and(|(_, ending)| ENDINGS.contains(&ending));
     order.contains(is_kana) && stem.is_some_and(|stem| stem.chars().count() >= SHORTEST && repeats(stem))
 }
 
