@@ -79,7 +79,7 @@ impl McpServer {
         let answered = async {
             let called = call.run(&self.dispatcher, progress);
             // While the call waits, the host gets progress.
-            let told = async {
+            let reporting = async {
                 if let Some(token) = token {
                     tokio::select! {
                         () = report_progress(steps, token, &context.peer) => {}
@@ -88,7 +88,7 @@ impl McpServer {
                     }
                 }
             };
-            tokio::join!(called, told).0
+            tokio::join!(called, reporting).0
         };
         self.unless_cancelled(context, answered).await
     }
@@ -344,15 +344,15 @@ async fn report_progress(
     token: ProgressToken,
     peer: &Peer<RoleServer>,
 ) {
-    let mut told = 0;
+    let mut reported = 0;
     while steps.changed().await.is_ok() {
         // A repair restarts the work. The host sees progress again when the work passes the last reported step.
         let Some(IndexProgress { done, total, path }) =
-            steps.borrow_and_update().clone().filter(|step| step.done > told)
+            steps.borrow_and_update().clone().filter(|step| step.done > reported)
         else {
             continue;
         };
-        told = done;
+        reported = done;
         let step = ProgressNotificationParam::new(token.clone(), done as f64)
             .with_total(total as f64)
             .with_message(clean_text(&path));

@@ -109,13 +109,13 @@ impl QueueServer<'_> {
 
     /// Listens, and again after an error. It keeps the lock meanwhile, because another server would get the same error.
     async fn keep_listening(&mut self) {
-        let mut told = None;
+        let mut logged = None;
         loop {
             let fault = self.listen().await.err().map(|error| format!("{error:#}"));
-            if let Some(fault) = fault.as_ref().filter(|fault| told.as_ref() != Some(*fault)) {
+            if let Some(fault) = fault.as_ref().filter(|fault| logged.as_ref() != Some(*fault)) {
                 tracing::warn!("cannot listen for hooks: {fault}");
             }
-            told = fault;
+            logged = fault;
             sleep(RETRY_AFTER).await;
         }
     }

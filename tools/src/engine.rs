@@ -498,13 +498,8 @@ impl Engine {
     /// The only id with this prefix. A prefix of no id is returned unchanged.
     pub fn resolve_id(&mut self, beginning: &str) -> Result<String, ToolError> {
         let beginning = beginning.trim();
-        match self.with_repair(|engine| Ok(engine.store.rows().ids_beginning_with(beginning)?))?.as_slice() {
-            [only] => Ok(only.clone()),
-            [first, second, ..] if first != beginning => Err(ToolError::Invalid(format!(
-                "{beginning:?} matches {first} and {second}: give more characters of the id"
-            ))),
-            _ => Ok(beginning.to_owned()),
-        }
+        let ids = self.with_repair(|engine| Ok(engine.store.rows().ids_beginning_with(beginning)?))?;
+        Ok(get::only_match(beginning, ids)?.unwrap_or_else(|| beginning.to_owned()))
     }
 
     /// Repairs that were not reported yet.

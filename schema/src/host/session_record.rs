@@ -342,9 +342,9 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
             // An answer after small talk may still report on the work before it.
             MemoryType::AssistantResponse if is_substantial(content) => {
                 if let Some(turn) = turns.last_mut().filter(|turn| is_open || turn.answered.is_none())
-                    && let Some(told) = gist(beginning(content), OUTCOME)
+                    && let Some(outcome) = gist(beginning(content), OUTCOME)
                 {
-                    (turn.answered, turn.order) = (Some(told), row.order());
+                    (turn.answered, turn.order) = (Some(outcome), row.order());
                     answered = Some(content);
                 }
             }

@@ -31,7 +31,7 @@ pub fn describe(files: &[String], commands: &[String], changes: &[FileEdit]) -> 
 fn described(files: &[String], changes: &[FileEdit]) -> Vec<String> {
     let (mut lines, mut length, mut left_out) = (Vec::new(), 0, 0);
     for file in files {
-        let (mut title, mut told): (Option<&str>, Vec<&str>) = (None, Vec::new());
+        let (mut title, mut texts): (Option<&str>, Vec<&str>) = (None, Vec::new());
         for change in changes.iter().filter(|change| change.file == *file) {
             if length > CHANGES {
                 left_out += 1;
@@ -42,10 +42,10 @@ fn described(files: &[String], changes: &[FileEdit]) -> Vec<String> {
                 Some((place, text)) => (place, text),
                 None => ("", change.text.as_str()),
             };
-            if told.contains(&text) {
+            if texts.contains(&text) {
                 continue;
             }
-            told.push(text);
+            texts.push(text);
             if title != Some(place) {
                 // With a single file, the first line already names it.
                 match (place, files.len()) {

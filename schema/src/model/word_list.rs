@@ -65,19 +65,15 @@ impl WordList {
 
     /// Whether a text contains one of the list.
     pub fn occurs_in(&self, text: &str) -> bool {
+        let beginnings = self.beginnings.get_or_init(|| Box::new(Beginnings::of(self)));
         let bytes = text.as_bytes();
-        (0..bytes.len()).any(|at| self.begins_bytes(&bytes[at..]))
+        let begins = |rest: &[u8]| self.iter().any(|word| rest.starts_with(word.as_bytes()));
+        (0..bytes.len()).any(|at| beginnings.may_begin(&bytes[at..]) && begins(&bytes[at..]))
     }
 
     /// Whether a text begins with one of the list.
     pub fn begins(&self, text: &str) -> bool {
-        self.begins_bytes(text.as_bytes())
-    }
-
-    /// Whether bytes begin with one of the list.
-    fn begins_bytes(&self, bytes: &[u8]) -> bool {
-        let beginnings = self.beginnings.get_or_init(|| Box::new(Beginnings::of(self)));
-        beginnings.may_begin(bytes) && self.iter().any(|word| bytes.starts_with(word.as_bytes()))
+        self.iter().any(|word| text.starts_with(word))
     }
 
     /// Whether a text ends with one of the list.

@@ -12,7 +12,7 @@ static EMPTY: WordList = WordList::phrases(
 
 /// Returns the first sentences of an answer that fit `limit` characters, on one line, or `None` without prose.
 pub(crate) fn gist(text: &str, limit: usize) -> Option<String> {
-    let mut told = String::new();
+    let mut gist_text = String::new();
     for paragraph in prose(text) {
         for sentence in sentences(&paragraph) {
             let sentence = clean_line(sentence);
@@ -20,18 +20,18 @@ pub(crate) fn gist(text: &str, limit: usize) -> Option<String> {
             if sentence.is_empty() || is_empty {
                 continue;
             }
-            let length = told.chars().count() + 1 + sentence.chars().count();
-            if !told.is_empty() && length > limit {
-                return Some(shortened(&told, limit));
+            let length = gist_text.chars().count() + 1 + sentence.chars().count();
+            if !gist_text.is_empty() && length > limit {
+                return Some(shortened(&gist_text, limit));
             }
-            if !told.is_empty() {
+            if !gist_text.is_empty() {
                 // List items end without punctuation.
-                told.push_str(if told.ends_with(['.', '!', '?', ':', ';', '。']) { " " } else { "; " });
+                gist_text.push_str(if gist_text.ends_with(['.', '!', '?', ':', ';', '。']) { " " } else { "; " });
             }
-            told.push_str(&sentence);
+            gist_text.push_str(&sentence);
         }
     }
-    (!told.is_empty()).then(|| shortened(&told, limit))
+    (!gist_text.is_empty()).then(|| shortened(&gist_text, limit))
 }
 
 /// Returns the paragraphs of prose in a text: no code, headings, tables or quotations. List items are included without their markers.

@@ -35,19 +35,19 @@ pub(crate) fn in_one_line(text: &str) -> String {
             .find(|(known, _)| *known == mark)
             .map(|(_, is_done)| (*is_done, clean_line(part)))
     };
-    let mut told = String::new();
+    let mut joined = String::new();
     let mut separator = ": ";
     for line in text.lines() {
         match nested(line) {
             Some((true, _)) => {}
             Some((false, part)) => {
-                told = told.trim_end_matches(':').to_owned() + separator + &part;
+                joined = joined.trim_end_matches(':').to_owned() + separator + &part;
                 separator = "; ";
             }
-            None => told = told + " " + line,
+            None => joined = joined + " " + line,
         }
     }
-    clean_line(&told)
+    clean_line(&joined)
 }
 
 /// Returns the text of a task without the date and id that a brief shows after it: `Renew the key (2026-01-28, 0af312aa)`.

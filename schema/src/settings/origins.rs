@@ -105,11 +105,11 @@ pub(super) fn explain_from(
     };
     let checked_user = user.map(|path| check_file(path, SettingsOwner::User));
     let checked_project = check_file(project, SettingsOwner::Project);
-    let told =
+    let is_reported =
         |problem: &String| checked_user.iter().chain([&checked_project]).any(|file| file.problems.contains(problem));
     ExplainedSettings {
         settings: KEYS.iter().map(explain_key).collect(),
-        problems: loaded.problems.iter().filter(|problem| !told(problem)).cloned().collect(),
+        problems: loaded.problems.iter().filter(|problem| !is_reported(problem)).cloned().collect(),
         user: checked_user,
         project: checked_project,
         is_disabled: loaded.settings.disabled,

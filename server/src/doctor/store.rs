@@ -309,8 +309,8 @@ mod tests {
             ("cannot open /p: Permission denied (os error 13)", "chmod -R u+rwX "),
             ("something else", "fix the cause"),
         ] {
-            let told = suggest_fix(problem, &layout);
-            assert!(told.contains(fix), "{problem}: {told}");
+            let suggested = suggest_fix(problem, &layout);
+            assert!(suggested.contains(fix), "{problem}: {suggested}");
         }
     }
 }

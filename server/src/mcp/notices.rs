@@ -23,7 +23,7 @@ pub(super) async fn notify_listener(context: SubscriptionContext, changes: &Chan
     let mut following = changes.subscribe();
     let accepted = context.accepted().clone();
     let uris = accepted.resource_subscriptions.unwrap_or_default();
-    let told = async {
+    let delivered = async {
         while let Some(change) = following.next().await {
             let lists = accepted.resources_list_changed == Some(true) && logs_may_differ(&change);
             if lists && context.sink().notify_resource_list_changed().await.is_err() {
@@ -37,7 +37,7 @@ pub(super) async fn notify_listener(context: SubscriptionContext, changes: &Chan
         }
     };
     tokio::select! {
-        () = told => {}
+        () = delivered => {}
         () = context.cancelled() => {}
         () = ending.cancelled() => {}
     }

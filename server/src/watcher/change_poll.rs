@@ -68,14 +68,14 @@ mod tests {
         write("a.md", "three");
         assert_eq!(glance.poll(), None);
         write("index.db-wal", "a frame");
-        let told = |paths: &[&str], logs_differ| {
+        let expected = |paths: &[&str], logs_differ| {
             Some(StoreChange::Files { changed: paths.iter().map(ToString::to_string).collect(), logs_differ })
         };
-        assert_eq!(glance.poll(), told(&["a.md"], false));
+        assert_eq!(glance.poll(), expected(&["a.md"], false));
         std::fs::remove_file(layout.store_path("b.md")).unwrap();
         write("2026-01-28.md", "# 2026-01-28\n");
         write("memory.db-wal", "another frame");
-        assert_eq!(glance.poll(), told(&["2026-01-28.md", "b.md"], true));
+        assert_eq!(glance.poll(), expected(&["2026-01-28.md", "b.md"], true));
         write("memory.db-wal", "a frame that concerns nobody");
         assert_eq!(glance.poll(), None);
     }

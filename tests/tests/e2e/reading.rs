@@ -155,7 +155,7 @@ fn lists_are_narrowed(#[case] options: &[&str], #[case] expected: usize) {
 #[case::backwards(&["timeline", "--since", "2026-02", "--until", "2026-01"], 1, "later than")]
 #[case::no_type(&["list", "--type", "idea"], 2, "the types are user_prompt")]
 #[case::no_path(&["sessions", "--path", ""], 1, "path is empty")]
-#[case::ambiguous(&["list", "--session", ""], 1, "matches the sessions")]
+#[case::ambiguous(&["list", "--session", ""], 1, "give more characters of the id")]
 #[case::not_for_scripts(&["man", "--json"], 1, "cannot print JSON")]
 fn invalid_arguments_are_reported(#[case] arguments: &[&str], #[case] code: i32, #[case] said: &str) {
     let sandbox = sandbox_with_memories();

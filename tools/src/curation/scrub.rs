@@ -264,10 +264,10 @@ mod tests {
         fs::write(store.layout().store_path("note.md"), "one\ntwo Falcon\n").unwrap();
         store.sync_log("2026-01-28.md").unwrap();
         let (sanitizer, _) = Sanitizer::new(&["Falcon".into()], &[]);
-        let told = scrub(&mut store, &sanitizer, ScrubScope::ReportOnly).unwrap();
+        let report = scrub(&mut store, &sanitizer, ScrubScope::ReportOnly).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), LOG);
         let done = scrub(&mut store, &sanitizer, ScrubScope::Logs).unwrap();
-        assert_eq!(told.findings, done.findings);
+        assert_eq!(report.findings, done.findings);
         let lines: Vec<_> =
             done.findings.iter().map(|found| (found.path.as_str(), found.line, found.label.as_str())).collect();
         let expected = [

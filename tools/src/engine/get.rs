@@ -131,13 +131,18 @@ pub(super) fn resolve_id(store: &Store, id: &str) -> Result<Option<MemoryId>, To
     if id.len() < SHORTEST || rows.by_id(&parsed)?.is_some() {
         return Ok(rows.by_id(&parsed)?.map(|_| parsed));
     }
-    match rows.ids_beginning_with(id)?.as_slice() {
-        [] => Ok(None),
-        [only] => Ok(MemoryId::parse(only)),
-        [first, second, ..] => {
-            Err(ToolError::Invalid(format!("{id:?} matches {first} and {second}: give more characters of the id")))
-        }
+    Ok(only_match(id, rows.ids_beginning_with(id)?)?.and_then(|only| MemoryId::parse(&only)))
+}
+
+/// The only one of these ids, all with the same beginning, or the one that is the beginning itself.
+pub(super) fn only_match(beginning: &str, ids: Vec<String>) -> Result<Option<String>, ToolError> {
+    if let [first, second, ..] = &ids[..]
+        && first != beginning
+    {
+        let text = format!("{beginning:?} matches {first} and {second}: give more characters of the id");
+        return Err(ToolError::Invalid(text));
     }
+    Ok(ids.into_iter().next())
 }
 
 fn memory_details(row: &MemoryRow) -> MemoryDetails {

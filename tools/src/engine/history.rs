@@ -9,7 +9,7 @@ use schema::model::moment::Moment;
 use schema::model::tool_usage;
 use schema::store::{MemoryFilter, MemoryRow, SessionRow};
 
-use super::Engine;
+use super::{Engine, get};
 use crate::error::ToolError;
 
 /// Memories per read while going back through the days.
@@ -164,13 +164,8 @@ impl Engine {
     /// The only session id with this prefix. A prefix of no session is returned unchanged.
     pub fn resolve_session_id(&mut self, beginning: &str) -> Result<String, ToolError> {
         let beginning = beginning.trim();
-        match self.with_repair(|engine| Ok(engine.store.rows().sessions_beginning_with(beginning)?))?.as_slice() {
-            [only] => Ok(only.clone()),
-            [first, second, ..] if first != beginning => Err(ToolError::Invalid(format!(
-                "{beginning:?} matches the sessions {first} and {second}: give more characters of the id"
-            ))),
-            _ => Ok(beginning.to_owned()),
-        }
+        let ids = self.with_repair(|engine| Ok(engine.store.rows().sessions_beginning_with(beginning)?))?;
+        Ok(get::only_match(beginning, ids)?.unwrap_or_else(|| beginning.to_owned()))
     }
 
     /// The newest days with a matching memory, the last first.

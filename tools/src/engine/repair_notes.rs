@@ -38,8 +38,8 @@ impl RepairNotes {
     pub(super) fn take(&self) -> Vec<String> {
         let mut notes = self.lock();
         let known = notes.notes.len();
-        let told = std::mem::replace(&mut notes.reported, known);
-        notes.notes[told..].to_vec()
+        let before = std::mem::replace(&mut notes.reported, known);
+        notes.notes[before..].to_vec()
     }
 
     /// A panic in another thread leaves the list valid.

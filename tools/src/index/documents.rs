@@ -99,6 +99,6 @@ pub(crate) const TAGS: &str = "tags";
 /// The tags in that field: a list, or a text with commas.
 pub fn metadata_tags(value: &Value) -> impl Iterator<Item = &str> {
     let listed = value.as_array().into_iter().flatten().filter_map(Value::as_str);
-    let told = value.as_str().into_iter().flat_map(|text| text.split(','));
-    listed.chain(told).map(str::trim).filter(|tag| !tag.is_empty())
+    let separated = value.as_str().into_iter().flat_map(|text| text.split(','));
+    listed.chain(separated).map(str::trim).filter(|tag| !tag.is_empty())
 }

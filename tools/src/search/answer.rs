@@ -180,7 +180,7 @@ fn no_results_notice(request: &SearchRequest, weak: &[RankedCandidate]) -> Strin
         names => format!(" within {}; omit that to search everything", names.join(", ")),
     };
     if weak.is_empty() {
-        return format!("no memory shares a word with this query{narrowed}");
+        return format!("no memory of this project shares a word with this query{narrowed}");
     }
     let topics: Vec<String> = weak
         .iter()

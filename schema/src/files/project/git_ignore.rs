@@ -87,7 +87,8 @@ impl IgnoreList {
 
 /// Some file systems store names decomposed.
 fn composed(text: &str) -> String {
-    text.nfc().collect()
+    // ASCII text has one form, and a hook should start fast.
+    if text.is_ascii() { text.to_owned() } else { text.nfc().collect() }
 }
 
 #[cfg(test)]

@@ -264,12 +264,12 @@ fn content_cannot_imitate_the_frame_of_the_brief(#[case] text: &str) {
         ("old", MemoryType::Task, text),
     ]);
     fixture.write_long_term(text.as_bytes());
-    let told = fixture.startup_brief();
-    assert_eq!(told.matches("</memory-context>").count(), 1, "{told}");
-    assert!(!told.contains("<system-reminder>") && !told.contains(['\u{202e}', '\u{200b}', '\u{e0041}']), "{told}");
-    let headings = told.lines().filter(|line| *line == "Decided and agreed:").count();
-    assert_eq!(headings, 1, "{told}");
-    assert!(!told.lines().any(|line| line.starts_with("- delete everything")), "{told}");
+    let text = fixture.startup_brief();
+    assert_eq!(text.matches("</memory-context>").count(), 1, "{text}");
+    assert!(!text.contains("<system-reminder>") && !text.contains(['\u{202e}', '\u{200b}', '\u{e0041}']), "{text}");
+    let headings = text.lines().filter(|line| *line == "Decided and agreed:").count();
+    assert_eq!(headings, 1, "{text}");
+    assert!(!text.lines().any(|line| line.starts_with("- delete everything")), "{text}");
 }
 
 #[test]

@@ -140,13 +140,13 @@ fn written(content: &str, sanitizer: &Sanitizer) -> Option<String> {
         return None;
     }
     let lines: Vec<&str> = content.lines().skip_while(|line| is_preamble(line)).collect();
-    let (imports, told): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| is_import(line));
+    let (imports, others): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| is_import(line));
     // People search for definitions more than for implementations.
-    let (defined, rest): (Vec<&str>, Vec<&str>) = told.iter().partition(|line| is_definition(line));
+    let (defined, rest): (Vec<&str>, Vec<&str>) = others.iter().partition(|line| is_definition(line));
     let head = rest.iter().take(HEAD).chain(&defined).chain(rest.iter().skip(HEAD)).chain(&imports);
     let mut ordered: Vec<&str> = head.copied().collect();
-    if told.len() <= SMALL {
-        ordered = told.iter().chain(&imports).copied().collect();
+    if others.len() <= SMALL {
+        ordered = others.iter().chain(&imports).copied().collect();
     }
     shown(&Changed { before: Vec::new(), removed: Vec::new(), added: ordered }, LIMIT)
 }

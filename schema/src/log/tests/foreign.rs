@@ -203,8 +203,8 @@ fn go_metadata_in_parentheses_is_read() {
     let entries = "- [10:00:00] **User Prompt**: one ({\"context\":\"SPEC-001\"})\n- [10:00:01] **Error**: f({x})\n\n## Decision\n\n\
                    - use (redis) ({\"context\":\"a ({b})\"})\n- of ours ({\"a\":1}) <!-- {\"id\":\"d1\"} -->\n";
     let found = memories(&parse(entries, day()));
-    let told: Vec<_> = found.iter().map(|m| (m.content.as_str(), m.attributes.metadata.len())).collect();
-    assert_eq!(told, [("one", 1), ("f({x})", 0), ("use (redis)", 1), ("of ours ({\"a\":1})", 0)]);
+    let texts: Vec<_> = found.iter().map(|m| (m.content.as_str(), m.attributes.metadata.len())).collect();
+    assert_eq!(texts, [("one", 1), ("f({x})", 0), ("use (redis)", 1), ("of ours ({\"a\":1})", 0)]);
     let ours = format!("<!-- session s +09:00 -->\n{entries}");
     assert_eq!(memories(&parse(&ours, day()))[0].content, "one ({\"context\":\"SPEC-001\"})");
 }

@@ -130,8 +130,8 @@ fn place(lines: &[&str], kinds: &[LineKind], causes: &[usize]) -> Option<String>
         own.iter().find(|at| **at > cause).or(own.first())
     }?;
     let line = lines[*at].trim();
-    let told = causes.iter().any(|cause| location(line).is_some_and(|place| lines[*cause].contains(place)));
-    (!told).then(|| line.to_owned())
+    let is_known = causes.iter().any(|cause| location(line).is_some_and(|place| lines[*cause].contains(place)));
+    (!is_known).then(|| line.to_owned())
 }
 
 fn shown<'l>(lines: impl Iterator<Item = &'l str>, project: &str) -> String {

@@ -37,9 +37,9 @@ impl BrowseWorker {
         let (requests, asked) = mpsc::channel();
         let (tell, answers) = mpsc::channel();
         let is_ending = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&is_ending);
+        let is_ending_there = Arc::clone(&is_ending);
         let work = move || match open_quietly(&project) {
-            Ok(engine) => WorkerThread { engine, is_ending: told }.run(&asked, &tell),
+            Ok(engine) => WorkerThread { engine, is_ending: is_ending_there }.run(&asked, &tell),
             // The other side may have ended.
             Err(fault) => drop(tell.send(BrowseReply::Ended(fault))),
         };

@@ -52,20 +52,20 @@ mod tests {
     fn advice_fits_the_setup() {
         use Host::{ClaudeCode, ClaudeDesktop, Codex, Vscode, Windsurf};
         use SetupScope::{Project, User};
-        let told = |hosts: &[(Host, SetupScope)]| format!("{}\n{}", next_session_text(hosts), command_hints(hosts));
-        insta::assert_snapshot!(told(&[(ClaudeCode, Project)]), @r"
+        let advice = |hosts: &[(Host, SetupScope)]| format!("{}\n{}", next_session_text(hosts), command_hints(hosts));
+        insta::assert_snapshot!(advice(&[(ClaudeCode, Project)]), @r"
         it asks once whether you trust the server, and records your sessions from then on
         List memories with `jikime-memory list`, check with `jikime-memory doctor`, undo with `jikime-memory uninstall`.
         ");
-        insta::assert_snapshot!(told(&[(ClaudeCode, User)]), @r"
+        insta::assert_snapshot!(advice(&[(ClaudeCode, User)]), @r"
         it records your sessions from then on
         List memories with `jikime-memory list` in a project, check with `jikime-memory doctor`, undo with `jikime-memory uninstall --scope user --host claude-code`.
         ");
-        insta::assert_snapshot!(told(&[(ClaudeDesktop, User), (Windsurf, User)]), @r"
+        insta::assert_snapshot!(advice(&[(ClaudeDesktop, User), (Windsurf, User)]), @r"
         it records your sessions from then on
         List memories with `jikime-memory --personal list`, check with `jikime-memory --personal doctor`, undo with `jikime-memory uninstall --host claude-desktop --host windsurf`.
         ");
-        insta::assert_snapshot!(told(&[(Codex, Project), (ClaudeDesktop, User)]), @r"
+        insta::assert_snapshot!(advice(&[(Codex, Project), (ClaudeDesktop, User)]), @r"
         it asks once whether you trust the hooks, and records your sessions from then on
         List memories with `jikime-memory list`, check with `jikime-memory doctor`, undo with `jikime-memory uninstall` and `jikime-memory uninstall --host claude-desktop`.
         ");

@@ -50,7 +50,7 @@ fn filter_for_path(engine: &Engine, path: &str) -> HistoryFilter {
 fn a_day_lists_sessions_and_conclusions() {
     let (_project, mut engine) = engine();
     let days = engine.timeline(&HistoryFilter::default(), 7).unwrap();
-    let told: Vec<String> = days
+    let lines: Vec<String> = days
         .iter()
         .flat_map(|day| {
             let visits = day.sessions.iter().map(|visit| {
@@ -71,7 +71,7 @@ fn a_day_lists_sessions_and_conclusions() {
             visits.chain(noted).collect::<Vec<_>>()
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
+    insta::assert_snapshot!(lines.join("\n"), @r#"
     2026-01-28 aaaa1111 "Fix the webhook" 00:10:00-00:20:00 1 prompts 1 errors 
     2026-01-28 bbbb2222 "왜 Redis를 쓰기로 했지" 10:00:00-10:02:00 1 prompts 0 errors src/cache/redis.rs,src/cache.rs
     2026-01-27 aaaa1111 "Fix the webhook" 23:50:00-23:56:00 1 prompts 0 errors src/webhook.rs

@@ -127,14 +127,14 @@ fn stated_preset_computes_what_its_name_says() {
     let query = "how are timestamps kept and converted at all edges".to_owned();
     let input = SearchInput { query, explain: true, ..SearchInput::default() };
     let hit = project.engine.search(&input).unwrap().results.remove(0);
-    let told = hit.explanation.unwrap();
+    let reasons = hit.explanation.unwrap();
     let leg = |name: &str| -> f64 {
-        told.split(&format!("{name} ")).nth(1).unwrap().split([',', ' ']).next().unwrap().parse().unwrap()
+        reasons.split(&format!("{name} ")).nth(1).unwrap().split([',', ' ']).next().unwrap().parse().unwrap()
     };
     let (words, vector) = (leg("words"), leg("vector"));
-    assert!(vector > words, "the words alone would count otherwise: {told}");
-    assert!((hit.score - (0.7 * vector + 0.3 * words)).abs() < 0.002, "{} {told}", hit.score);
-    assert!(!told.contains("context") && !told.contains("features") && !told.contains('%'), "{told}");
+    assert!(vector > words, "the words alone would count otherwise: {reasons}");
+    assert!((hit.score - (0.7 * vector + 0.3 * words)).abs() < 0.002, "{} {reasons}", hit.score);
+    assert!(!reasons.contains("context") && !reasons.contains("features") && !reasons.contains('%'), "{reasons}");
 }
 
 #[rstest]
@@ -234,10 +234,10 @@ fn a_long_passage_is_as_near_as_its_nearest_part() {
     };
     let input = SearchInput { query: question.to_owned(), explain: true, ..SearchInput::default() };
     let hit = project.engine.search(&input).unwrap().results.remove(0);
-    let told = hit.explanation.unwrap();
-    let vector: f32 = told.split("vector ").nth(1).unwrap().split([',', ' ']).next().unwrap().parse().unwrap();
-    assert!((vector - near_in(&format!("{filler}{said}"))).abs() < 0.002, "{told}");
-    assert!(vector > near_in(&filler) + 0.3, "{told}");
+    let reasons = hit.explanation.unwrap();
+    let vector: f32 = reasons.split("vector ").nth(1).unwrap().split([',', ' ']).next().unwrap().parse().unwrap();
+    assert!((vector - near_in(&format!("{filler}{said}"))).abs() < 0.002, "{reasons}");
+    assert!(vector > near_in(&filler) + 0.3, "{reasons}");
 }
 
 #[test]

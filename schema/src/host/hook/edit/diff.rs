@@ -88,9 +88,9 @@ fn common(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
 /// Returns the changed lines within a number of characters, with `- ` before removed and `+ ` before added ones.
 pub(super) fn shown(changed: &Changed<'_>, limit: usize) -> Option<String> {
     let says_something = |line: &&&str| line.chars().any(char::is_alphanumeric);
-    let told =
+    let text_of =
         |lines: &[&str]| lines.iter().filter(says_something).map(|line| line.trim().to_owned()).collect::<Vec<_>>();
-    let (removed, added) = (told(&changed.removed), told(&changed.added));
+    let (removed, added) = (text_of(&changed.removed), text_of(&changed.added));
     // Skip lines that only moved.
     let (gone, come): (Vec<String>, Vec<String>) = (
         removed.iter().filter(|line| !added.contains(line)).cloned().collect(),
