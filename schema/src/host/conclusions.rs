@@ -26,7 +26,7 @@ pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<C
     classify(&clean, speaker)
         .into_iter()
         .filter(|found| !is_no_statement(&found.text))
-        // "Then only the menu is left."
+        // "Then only the menu is left" is about tasks.
         .filter(|found| !names_everything_left(&found.text))
         .filter(|found| speaker == Speaker::Person || !is_offered(&found.text, &clean))
         .collect()

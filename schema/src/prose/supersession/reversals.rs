@@ -71,13 +71,10 @@ fn changed_to_another(sentence: &str, tokens: &[ProseToken]) -> Option<Vec<Strin
     static CHANGES: WordList = WordList::words("convert move moving migrate migrating swap switch switching");
     static TO: WordList = WordList::words("onto over to");
     const REACH: usize = 4;
-    let terms = |tokens: &mut dyn Iterator<Item = &ProseToken>| -> Vec<String> {
-        tokens.filter(|token| token.is_term()).map(|token| token.text.clone()).collect()
-    };
     let english = tokens.iter().enumerate().find_map(|(at, token)| {
         let behind = &tokens[at + 1..];
         let to = behind.iter().take(REACH).position(|next| TO.contains(&next.text))?;
-        CHANGES.contains(&token.text).then(|| terms(&mut behind[..to].iter()))
+        CHANGES.contains(&token.text).then(|| terms_of(behind[..to].iter()))
     });
     // "2GB로 올려줘" changes only a number.
     let decides = DECIDING_ENDINGS.ends(sentence.trim().trim_end_matches(['.', '!', '。']));
@@ -87,8 +84,12 @@ fn changed_to_another(sentence: &str, tokens: &[ProseToken]) -> Option<Vec<Strin
         is_means && (decides && token.is_name || next.any(|next| is_decided(&next.text)))
     };
     let is_object = |token: &&ProseToken| matches!(token.particle, "을" | "를");
-    let korean = || tokens.iter().enumerate().any(is_target).then(|| terms(&mut tokens.iter().filter(is_object)));
+    let korean = || tokens.iter().enumerate().any(is_target).then(|| terms_of(tokens.iter().filter(is_object)));
     english.or_else(korean)
+}
+
+fn terms_of<'t>(tokens: impl Iterator<Item = &'t ProseToken>) -> Vec<String> {
+    tokens.filter(|token| token.is_term()).map(|token| token.text.clone()).collect()
 }
 
 /// Whether a sentence is no question, condition or one-off, and does not only order to stop or to remove something.
