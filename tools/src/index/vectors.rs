@@ -207,28 +207,31 @@ impl Vectors {
 
     /// Cosine of each row with a vector of length 1. For many long rows most are estimates, but the greatest are exact.
     pub fn scan(&self, vector: &[f32]) -> Vec<f32> {
-        self.scan_by_script(&ScriptVectors::of_all(vector.to_vec()))
+        self.scan_by_script(&[&ScriptVectors::of_all(vector.to_vec())]).pop().unwrap_or_default()
     }
 
-    /// The same, with the vector that is for the script of each row. Long vectors have only one.
-    pub fn scan_by_script(&self, question: &ScriptVectors) -> Vec<f32> {
-        let vector = question.for_script(Script::None);
-        if question.vectors.iter().any(|vector| vector.len() != self.dims) || self.dims == 0 {
-            return Vec::new();
+    /// The same for each question, with its vector for the script of each row. Long vectors have only one.
+    pub fn scan_by_script(&self, questions: &[&ScriptVectors]) -> Vec<Vec<f32>> {
+        let is_of_length = |question: &&ScriptVectors| question.vectors.iter().all(|vector| vector.len() == self.dims);
+        if !questions.iter().all(is_of_length) || self.dims == 0 {
+            return vec![Vec::new(); questions.len()];
         }
         if self.sign_words() > 0 && self.len() >= SIGNS_FROM_ROWS {
-            let asked = QuantizedQuery::from_vector(vector);
-            return self
-                .scan_signs(vector, |row| asked.cosine(&self.bytes[row * self.dims..][..self.dims], self.scales[row]));
+            return questions.iter().map(|question| self.scan_signs(question.for_script(Script::None))).collect();
         }
-        let queries = question.vectors.iter().map(|vector| QuantizedQuery::from_vector(vector)).collect();
+        let quantized = |question: &&ScriptVectors| {
+            let queries = question.vectors.iter().map(|vector| QuantizedQuery::from_vector(vector)).collect();
+            QuantizedQuestion::new(queries, question.of_script)
+        };
         let rows = QuantizedRows { bytes: &self.bytes, scales: &self.scales, scripts: &self.scripts };
-        QuantizedQuestion::new(queries, question.of_script).cosines(rows)
+        quantized::cosines(&questions.iter().map(quantized).collect::<Vec<_>>(), rows)
     }
 
     /// Estimates cosines by the number of equal signs, which depends on the angle (Charikar, 2002), and computes the best
     /// and a sample exactly. Real vectors are not uniformly distributed, so the sample calibrates the estimate.
-    fn scan_signs(&self, vector: &[f32], cosine: impl Fn(usize) -> f32) -> Vec<f32> {
+    fn scan_signs(&self, vector: &[f32]) -> Vec<f32> {
+        let query = QuantizedQuery::from_vector(vector);
+        let cosine = |row: usize| query.cosine(&self.bytes[row * self.dims..][..self.dims], self.scales[row]);
         let asked: Vec<u64> = sign_bits(&quantize(vector).1).collect();
         let by_difference: Vec<f32> =
             (0..=self.dims).map(|difference| (PI * difference as f32 / self.dims as f32).cos()).collect();
@@ -368,7 +371,7 @@ mod tests {
         vectors.set(1, &unit_vector(2, 32), Script::Hangul);
         let mut question = ScriptVectors::of_all(unit_vector(1, 32));
         question.set(Script::Hangul, unit_vector(2, 32));
-        let cosines = vectors.scan_by_script(&question);
+        let cosines = vectors.scan_by_script(&[&question]).remove(0);
         assert!(cosines.iter().all(|cosine| (cosine - 1.0).abs() < 0.01), "{cosines:?}");
         let plain = vectors.scan(&unit_vector(1, 32));
         assert!(plain[0] == cosines[0] && plain[1] < 0.9, "{plain:?}");

@@ -31,6 +31,31 @@ pub(super) fn similarity_in_script(cosine: f32) -> f32 {
 /// Standard deviations above the mean that count as 1.
 pub(super) const MAX_DEVIATIONS: f32 = 6.0;
 
+/// The vectors that questions are compared with. A comparison needs no index, so it can run while another thread reads that.
+#[derive(Debug)]
+pub(super) struct VectorLeg<'m> {
+    model: &'m EmbeddingModel,
+    vectors: VectorSource,
+    /// Whether the index has the full vectors.
+    is_stored: bool,
+}
+
+#[derive(Debug)]
+enum VectorSource {
+    Memory(Arc<Vectors>),
+    /// First search: reads the vectors while comparing.
+    File(VectorLoader),
+}
+
+/// A question in the model's vectors.
+#[derive(Debug)]
+pub(super) struct VectorQuestion {
+    vectors: ScriptVectors,
+    script: Script,
+    /// Whether texts of all scripts form one group.
+    is_across_scripts: bool,
+}
+
 #[derive(Debug)]
 pub(super) struct VectorScores {
     vectors: Arc<Vectors>,
@@ -44,73 +69,75 @@ pub(super) struct VectorScores {
     pub(super) nearest: Vec<i64>,
 }
 
-/// A comparison that needs no index, so it can run while another thread reads the index.
-#[derive(Debug)]
-pub(super) struct VectorComparison {
-    vectors: VectorSource,
-    question: ScriptVectors,
-    query_script: Script,
-    /// Whether texts of all scripts form one group.
-    is_across_scripts: bool,
-    /// Whether the index has the full vectors.
-    is_stored: bool,
-}
+impl<'m> VectorLeg<'m> {
+    /// Compares with the vectors of the index; `None` without any.
+    pub(super) fn from_index(index: &mut Index, model: &'m EmbeddingModel) -> Result<Option<Self>, ToolError> {
+        model.embedder.readiness()?;
+        let identity = model.embedder.identity();
+        let vectors = match index.loader(identity)? {
+            Some(loader) => Some(VectorSource::File(loader)),
+            None => index.shared_vectors(identity)?.filter(|vectors| !vectors.is_empty()).map(VectorSource::Memory),
+        };
+        Ok(vectors.map(|vectors| Self { model, vectors, is_stored: true }))
+    }
 
-#[derive(Debug)]
-enum VectorSource {
-    Memory(Arc<Vectors>),
-    /// First search: reads the vectors while comparing.
-    File(VectorLoader),
-}
+    /// Compares with vectors of the built-in model, which replaces a service that fails.
+    pub(super) fn from_replacement(vectors: &Arc<Vectors>, local: &'m EmbeddingModel) -> Self {
+        Self { model: local, vectors: VectorSource::Memory(Arc::clone(vectors)), is_stored: false }
+    }
 
-/// Prepares a comparison with all documents; `None` without vectors.
-pub(super) fn prepare_comparison(
-    index: &mut Index,
-    model: &EmbeddingModel,
-    question: &str,
-    translations: &Translations,
-) -> Result<Option<VectorComparison>, ToolError> {
-    model.embedder.readiness()?;
-    let identity = model.embedder.identity();
-    let vectors = match index.loader(identity)? {
-        Some(loader) => VectorSource::File(loader),
-        None => match index.shared_vectors(identity)?.filter(|vectors| !vectors.is_empty()) {
-            Some(vectors) => VectorSource::Memory(vectors),
-            None => return Ok(None),
-        },
-    };
-    // A model that sums words would mistake function words for content; one that reads sentences needs them.
-    let asked = match model.embedder.location() {
-        EmbeddingLocation::InProcess => words_vectors(&model.local_model, question, translations),
-        EmbeddingLocation::Remote => model.embedder.embed_query(question)?.map(ScriptVectors::of_all),
-    };
-    let Some(asked) = asked else { return Ok(None) };
-    let is_together = model.embedder.location() == EmbeddingLocation::Remote;
-    Ok(Some(VectorComparison {
-        vectors,
-        question: asked,
-        query_script: Script::detect(question),
-        is_across_scripts: is_together,
-        is_stored: true,
-    }))
-}
+    /// A question to compare; `None` if the model has no vector for it.
+    pub(super) fn embed(&self, text: &str, translations: &Translations) -> Result<Option<VectorQuestion>, ToolError> {
+        let location = self.model.embedder.location();
+        // A model that sums words would mistake function words for content; one that reads sentences needs them.
+        let vectors = match location {
+            EmbeddingLocation::InProcess => words_vectors(&self.model.local_model, text, translations),
+            EmbeddingLocation::Remote => self.model.embedder.embed_query(text)?.map(ScriptVectors::of_all),
+        };
+        let is_across_scripts = location == EmbeddingLocation::Remote;
+        Ok(vectors.map(|vectors| VectorQuestion { vectors, script: Script::detect(text), is_across_scripts }))
+    }
 
-/// A comparison with the vectors of the built-in model, which replaces a service that fails.
-pub(super) fn compare_locally(
-    vectors: &Arc<Vectors>,
-    local: &EmbeddingModel,
-    question: &str,
-    translations: &Translations,
-) -> Result<Option<VectorComparison>, ToolError> {
-    let Some(asked) = words_vectors(&local.local_model, question, translations) else { return Ok(None) };
-    let vectors = VectorSource::Memory(Arc::clone(vectors));
-    Ok(Some(VectorComparison {
-        vectors,
-        question: asked,
-        query_script: Script::detect(question),
-        is_across_scripts: false,
-        is_stored: false,
-    }))
+    /// Whether it is slow enough to run in parallel.
+    pub(super) fn is_slow(&self) -> bool {
+        match &self.vectors {
+            VectorSource::Memory(vectors) => vectors.len() >= SLOW_FROM_VECTORS,
+            VectorSource::File(_) => true,
+        }
+    }
+
+    /// Compares each question with all documents and finds its nearest: as many as stand beside it.
+    pub(super) fn scan(&self, questions: &[(&VectorQuestion, usize)]) -> Result<Vec<VectorScores>, ToolError> {
+        let vectors = match &self.vectors {
+            VectorSource::Memory(vectors) => Arc::clone(vectors),
+            VectorSource::File(loader) => loader.load()?,
+        };
+        let asked: Vec<&ScriptVectors> = questions.iter().map(|(question, _)| &question.vectors).collect();
+        let scanned = vectors.scan_by_script(&asked).into_iter().zip(questions);
+        let scores = scanned.map(|(cosines, (question, count))| VectorScores::new(&vectors, question, cosines, *count));
+        Ok(scores.collect())
+    }
+
+    /// Compares the nearest documents again by full vectors.
+    pub(super) fn rescore_nearest(
+        &self,
+        question: &VectorQuestion,
+        near: &mut VectorScores,
+        index: &Index,
+    ) -> Result<(), ToolError> {
+        if !self.is_stored {
+            return Ok(());
+        }
+        for document in near.nearest.iter().take(RESCORED) {
+            let Some(row) = near.vectors.row(*document) else { continue };
+            let script = near.vectors.scripts()[row];
+            let Some(cosine) = index.cosine_with(*document, question.vectors.for_script(script))? else { continue };
+            near.exact.insert(*document, near.baselines[script as usize].deviations_above(cosine));
+        }
+        let at = |document: &i64| near.exact.get(document).copied().unwrap_or(f32::MIN);
+        near.nearest.sort_by(|a, b| at(b).total_cmp(&at(a)));
+        Ok(())
+    }
 }
 
 /// The vectors of a question in a model that knows words: for texts in other scripts those of its translated words.
@@ -124,38 +151,11 @@ fn words_vectors(model: &LocalModel, question: &str, translations: &Translations
     Some(vectors)
 }
 
-impl VectorComparison {
-    /// Compares with vectors that another phrasing has read.
-    pub(super) fn use_vectors(&mut self, vectors: &Arc<Vectors>) {
-        self.vectors = VectorSource::Memory(Arc::clone(vectors));
-    }
-
-    /// Whether it is slow enough to run in parallel.
-    pub(super) fn is_slow(&self) -> bool {
-        match &self.vectors {
-            VectorSource::Memory(vectors) => vectors.len() >= SLOW_FROM_VECTORS,
-            VectorSource::File(_) => true,
-        }
-    }
-
-    /// Compares the question with all documents and finds the nearest `count`.
-    pub(super) fn scan(&self, count: usize) -> Result<VectorScores, ToolError> {
-        let vectors = match &self.vectors {
-            VectorSource::Memory(vectors) => Arc::clone(vectors),
-            VectorSource::File(loader) => loader.load()?,
-        };
-        let cosines = vectors.scan_by_script(&self.question);
-        let usual = self.baselines(&cosines, vectors.scripts());
-        let scripts = vectors.scripts();
-        let value = |row: usize| usual[scripts[row] as usize].deviations_above(cosines[row]);
-        let nearest = if cosines.is_empty() { Vec::new() } else { vectors.greatest(count, value) };
-        Ok(VectorScores { vectors, cosines, baselines: usual, exact: HashMap::new(), nearest })
-    }
-
+impl VectorQuestion {
     /// Usual cosines per script.
     fn baselines(&self, cosines: &[f32], scripts: &[Script]) -> [ScriptBaseline; 4] {
         let mut sums = Script::ALL.map(|script| {
-            let is_own = self.is_across_scripts || script == self.query_script || self.question.has_own(script);
+            let is_own = self.is_across_scripts || script == self.script || self.vectors.has_own(script);
             RunningStats::from_prior(if is_own { SAME_SCRIPT_PRIOR } else { CROSS_SCRIPT_PRIOR })
         });
         for (cosine, script) in cosines.iter().zip(scripts) {
@@ -167,27 +167,15 @@ impl VectorComparison {
             ScriptBaseline { mean, deviation }
         })
     }
-
-    /// Compares the nearest documents again by full vectors.
-    pub(super) fn rescore_nearest(&self, mut near: VectorScores, index: &Index) -> Result<VectorScores, ToolError> {
-        if !self.is_stored {
-            return Ok(near);
-        }
-        for document in near.nearest.iter().take(RESCORED) {
-            let Some(row) = near.vectors.row(*document) else { continue };
-            let script = near.vectors.scripts()[row];
-            let Some(cosine) = index.cosine_with(*document, self.question.for_script(script))? else { continue };
-            near.exact.insert(*document, near.baselines[script as usize].deviations_above(cosine));
-        }
-        let at = |document: &i64| near.exact.get(document).copied().unwrap_or(f32::MIN);
-        near.nearest.sort_by(|a, b| at(b).total_cmp(&at(a)));
-        Ok(near)
-    }
 }
 
 impl VectorScores {
-    pub(super) fn vectors(&self) -> &Arc<Vectors> {
-        &self.vectors
+    fn new(vectors: &Arc<Vectors>, question: &VectorQuestion, cosines: Vec<f32>, count: usize) -> Self {
+        let scripts = vectors.scripts();
+        let baselines = question.baselines(&cosines, scripts);
+        let value = |row: usize| baselines[scripts[row] as usize].deviations_above(cosines[row]);
+        let nearest = if cosines.is_empty() { Vec::new() } else { vectors.greatest(count, value) };
+        Self { vectors: Arc::clone(vectors), cosines, baselines, exact: HashMap::new(), nearest }
     }
 
     /// Nearness from 0, which is usual or less, to 1; `None` without a vector.

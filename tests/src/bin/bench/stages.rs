@@ -15,7 +15,7 @@ use crate::arguments::Outcome;
 use crate::figures::Goal::{AtLeast, AtMost};
 use crate::figures::{FigureTable, percentile};
 use crate::growth::GrowthPoint;
-use crate::memories::{LogLines, sample_memories, sample_questions, write_logs};
+use crate::memories::{BenchQuestion, LogLines, sample_memories, sample_questions, write_logs};
 use crate::start::{COMMAND_DEADLINE, serve_command, time_command};
 use crate::{hooks, page, peer, saves, serving, start, vectors};
 
@@ -179,7 +179,23 @@ fn measure_search(
     }
     times.sort_unstable();
     let [p50, p95, p99] = [50, 95, 99].map(|percent| percentile(&times, percent));
+    if extent == MeasureScope::Everything {
+        let mut times = phrasing_times(server, memories)?;
+        table.add_times("  with three other phrasings", &mut times, None, &[(50, None), (95, None)]);
+        let growth = percentile(&times, 50) / p50;
+        table.add("  with three other phrasings, relative to none", growth, "times", None, Some(AtMost(1.6)));
+    }
     Ok(GrowthPoint { memories: size, p50, p95, p99, processor })
+}
+
+/// Times of searches that have the next three questions as other phrasings.
+fn phrasing_times(server: &mut TimedServer, memories: &[String]) -> Outcome<Vec<Duration>> {
+    let questions = sample_questions(memories, SEARCHES);
+    let search = |asked: &[BenchQuestion]| {
+        let also: Vec<&str> = asked[1..].iter().map(|question| &*question.text).collect();
+        Ok(serving::search_with_phrasings(server, &asked[0].text, &also)?.0)
+    };
+    questions.windows(4).map(search).collect()
 }
 
 /// Measures the import of recorded transcripts, copied as other sessions.

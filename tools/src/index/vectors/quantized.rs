@@ -9,6 +9,9 @@ use crate::text::script::Script;
 /// Rows from which extra threads pay off.
 const ROWS_PER_THREAD: usize = 200_000;
 
+/// Rows that stay in the processor's cache while all questions are compared with them.
+const ROWS_PER_BLOCK: usize = 64;
+
 /// Quantises a vector to bytes between -127 and 127, with their scale.
 pub(super) fn quantize(vector: &[f32]) -> (f32, Vec<u8>) {
     let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
@@ -39,14 +42,6 @@ pub(super) struct QuantizedQuestion {
     of_script: [usize; 4],
 }
 
-/// Rows of bytes, with the scale and the script of each.
-#[derive(Clone, Copy)]
-pub(super) struct QuantizedRows<'r> {
-    pub(super) bytes: &'r [u8],
-    pub(super) scales: &'r [f32],
-    pub(super) scripts: &'r [Script],
-}
-
 impl QuantizedQuestion {
     pub(super) fn new(queries: Vec<QuantizedQuery>, of_script: [usize; 4]) -> Self {
         Self { queries, of_script }
@@ -59,40 +54,62 @@ impl QuantizedQuestion {
     fn dims(&self) -> usize {
         self.queries[0].bytes.len()
     }
+}
 
-    /// Cosines with all rows. Very many are split among threads.
-    pub(super) fn cosines(&self, rows: QuantizedRows<'_>) -> Vec<f32> {
-        let processors = thread::available_parallelism().map_or(1, usize::from);
-        self.cosines_in_threads(rows, processors.min(rows.scales.len() / ROWS_PER_THREAD))
+/// Rows of bytes, with the scale and the script of each.
+#[derive(Clone, Copy)]
+pub(super) struct QuantizedRows<'r> {
+    pub(super) bytes: &'r [u8],
+    pub(super) scales: &'r [f32],
+    pub(super) scripts: &'r [Script],
+}
+
+impl<'r> QuantizedRows<'r> {
+    /// The rows in blocks of `count`.
+    #[inline(always)]
+    fn blocks(self, count: usize, dims: usize) -> impl Iterator<Item = Self> {
+        let scaled = self.scales.chunks(count).zip(self.scripts.chunks(count));
+        self.bytes.chunks(count * dims).zip(scaled).map(|(bytes, (scales, scripts))| Self { bytes, scales, scripts })
     }
 
-    fn cosines_in_threads(&self, rows: QuantizedRows<'_>, threads: usize) -> Vec<f32> {
-        let mut cosines = vec![0.0; rows.scales.len()];
-        let each = rows.scales.len().div_ceil(threads.max(1)).max(1);
-        let bytes = rows.bytes.chunks(each * self.dims().max(1));
-        let parts = bytes.zip(rows.scales.chunks(each)).zip(rows.scripts.chunks(each)).zip(cosines.chunks_mut(each));
-        let mut shares = parts.map(|(((bytes, scales), scripts), cosines)| CosineScan {
-            question: self,
-            rows: QuantizedRows { bytes, scales, scripts },
-            cosines,
-        });
-        thread::scope(|scope| {
-            let own = shares.next();
-            shares.for_each(|share| drop(scope.spawn(|| share.compare())));
-            if let Some(own) = own {
-                own.compare();
-            }
-        });
-        cosines
+    #[inline(always)]
+    fn iter(self, dims: usize) -> impl Iterator<Item = (&'r [u8], f32, Script)> {
+        let scaled = self.scales.iter().zip(self.scripts);
+        self.bytes.chunks_exact(dims).zip(scaled).map(|(bytes, (scale, script))| (bytes, *scale, *script))
     }
+}
+
+/// Cosines of each question with all rows. Very many rows are split among threads.
+pub(super) fn cosines(questions: &[QuantizedQuestion], rows: QuantizedRows<'_>) -> Vec<Vec<f32>> {
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    cosines_in_threads(questions, rows, processors.min(rows.scales.len() / ROWS_PER_THREAD))
+}
+
+fn cosines_in_threads(questions: &[QuantizedQuestion], rows: QuantizedRows<'_>, threads: usize) -> Vec<Vec<f32>> {
+    let mut cosines = vec![vec![0.0; rows.scales.len()]; questions.len()];
+    let Some(dims) = questions.first().map(QuantizedQuestion::dims) else { return cosines };
+    let each = rows.scales.len().div_ceil(threads.max(1)).max(1);
+    let mut remaining: Vec<_> = cosines.iter_mut().map(|cosines| cosines.chunks_mut(each)).collect();
+    let mut shares = rows.blocks(each, dims).map(|rows| CosineScan {
+        questions,
+        rows,
+        cosines: remaining.iter_mut().filter_map(Iterator::next).collect(),
+    });
+    thread::scope(|scope| {
+        let own = shares.next();
+        shares.for_each(|share| drop(scope.spawn(|| share.compare())));
+        own.into_iter().for_each(CosineScan::compare);
+    });
+    cosines
 }
 
 /// Compares rows with the processor's SIMD features. A struct, because a closure might be compiled for the baseline
 /// processor.
 struct CosineScan<'r> {
-    question: &'r QuantizedQuestion,
+    questions: &'r [QuantizedQuestion],
     rows: QuantizedRows<'r>,
-    cosines: &'r mut [f32],
+    /// Of each question.
+    cosines: Vec<&'r mut [f32]>,
 }
 
 impl CosineScan<'_> {
@@ -110,11 +127,15 @@ impl WithSimd for CosineScan<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        let Self { question, rows: QuantizedRows { bytes, scales, scripts }, cosines } = self;
-        let rows = bytes.chunks_exact(question.dims()).zip(scales).zip(scripts);
-        for (((row, scale), script), cosine) in rows.zip(cosines) {
-            let asked = question.query(*script);
-            *cosine = dot_product(row, &asked.bytes) as f32 * asked.scale * scale;
+        let Self { questions, rows, mut cosines } = self;
+        let dims = questions[0].dims();
+        for (number, block) in rows.blocks(ROWS_PER_BLOCK, dims).enumerate() {
+            for (question, cosines) in questions.iter().zip(&mut cosines) {
+                for ((row, scale, script), cosine) in block.iter(dims).zip(&mut cosines[number * ROWS_PER_BLOCK..]) {
+                    let asked = question.query(script);
+                    *cosine = dot_product(row, &asked.bytes) as f32 * asked.scale * scale;
+                }
+            }
         }
     }
 }
@@ -139,7 +160,7 @@ mod by_pairs {
     use pulp::NullaryFnOnce;
     use pulp::x86::V3;
 
-    use super::{CosineScan, QuantizedRows, dot_product};
+    use super::{CosineScan, QuantizedQuestion, ROWS_PER_BLOCK, dot_product};
 
     /// Bytes per register.
     const WIDTH: usize = 32;
@@ -154,34 +175,43 @@ mod by_pairs {
 
         #[inline(always)]
         fn call(self) {
-            let Self { simd, scan: CosineScan { question, rows: QuantizedRows { bytes, scales, scripts }, cosines } } =
-                self;
-            let whole = question.queries.iter().map(|query| query.bytes.as_chunks::<WIDTH>().0);
-            let queries: Vec<Vec<[__m256i; 2]>> = whole
-                .map(|chunks| {
-                    let signed = chunks.iter().map(|chunk| pulp::cast(chunk.map(|byte| byte as i8)));
-                    signed.map(|bytes| [bytes, simd.avx2._mm256_abs_epi8(bytes)]).collect()
-                })
-                .collect();
+            let Self { simd, scan: CosineScan { questions, rows, mut cosines } } = self;
+            let dims = questions[0].dims();
+            let registers: Vec<_> = questions.iter().map(|question| query_registers(simd, question)).collect();
             let ones: __m256i = pulp::cast([1i16; WIDTH / 2]);
-            let rows = bytes.chunks_exact(question.dims()).zip(scales).zip(scripts);
-            for (((row, scale), script), cosine) in rows.zip(cosines) {
-                let asked = question.query(*script);
-                let (row, end) = row.as_chunks::<WIDTH>();
-                let mut sums: __m256i = pulp::cast([0u8; WIDTH]);
-                for (row, [signed, size]) in row.iter().zip(&queries[question.of_script[*script as usize]]) {
-                    let row = simd.avx2._mm256_sign_epi8(pulp::cast(*row), *signed);
-                    let pairs = simd.avx2._mm256_maddubs_epi16(*size, row);
-                    sums = simd.avx2._mm256_add_epi32(sums, simd.avx2._mm256_madd_epi16(pairs, ones));
+            for (number, block) in rows.blocks(ROWS_PER_BLOCK, dims).enumerate() {
+                for ((question, registers), cosines) in questions.iter().zip(&registers).zip(&mut cosines) {
+                    for ((row, scale, script), cosine) in block.iter(dims).zip(&mut cosines[number * ROWS_PER_BLOCK..])
+                    {
+                        let asked = question.query(script);
+                        let (row, end) = row.as_chunks::<WIDTH>();
+                        let mut sums: __m256i = pulp::cast([0u8; WIDTH]);
+                        for (row, [signed, size]) in row.iter().zip(&registers[question.of_script[script as usize]]) {
+                            let row = simd.avx2._mm256_sign_epi8(pulp::cast(*row), *signed);
+                            let pairs = simd.avx2._mm256_maddubs_epi16(*size, row);
+                            sums = simd.avx2._mm256_add_epi32(sums, simd.avx2._mm256_madd_epi16(pairs, ones));
+                        }
+                        let sums: [i32; WIDTH / 4] = pulp::cast(sums);
+                        let mut sum = dot_product(end, asked.bytes.as_chunks::<WIDTH>().1);
+                        for part in sums {
+                            sum += part;
+                        }
+                        *cosine = sum as f32 * asked.scale * scale;
+                    }
                 }
-                let sums: [i32; WIDTH / 4] = pulp::cast(sums);
-                let mut sum = dot_product(end, asked.bytes.as_chunks::<WIDTH>().1);
-                for part in sums {
-                    sum += part;
-                }
-                *cosine = sum as f32 * asked.scale * scale;
             }
         }
+    }
+
+    /// The whole registers of each query, with their absolute values.
+    #[inline(always)]
+    fn query_registers(simd: V3, question: &QuantizedQuestion) -> Vec<Vec<[__m256i; 2]>> {
+        let whole = question.queries.iter().map(|query| query.bytes.as_chunks::<WIDTH>().0);
+        let with_sizes = whole.map(|chunks| {
+            let signed = chunks.iter().map(|chunk| pulp::cast(chunk.map(|byte| byte as i8)));
+            signed.map(|bytes| [bytes, simd.avx2._mm256_abs_epi8(bytes)]).collect()
+        });
+        with_sizes.collect()
     }
 }
 
@@ -197,25 +227,28 @@ mod tests {
         fn batch_cosines_equal_single_ones(
             asked in prop::collection::vec(-127i8..=127, 1..100),
             rows in prop::collection::vec(prop::collection::vec(-127i8..=127, 100), 0..5),
+            copies in 1usize..200,
             threads in 0usize..7,
         ) {
             let dims = asked.len();
-            let reversed: Vec<i16> = asked.iter().rev().map(|byte| i16::from(*byte)).collect();
-            let queries = [asked.iter().map(|byte| i16::from(*byte)).collect(), reversed]
-                .map(|bytes| QuantizedQuery { scale: 0.5, bytes });
-            let asked = QuantizedQuestion::new(queries.into(), [0, 1, 0, 1]);
+            let query = |values: Vec<i8>| QuantizedQuery { scale: 0.5, bytes: values.into_iter().map(i16::from).collect() };
+            let reversed: Vec<i8> = asked.iter().rev().copied().collect();
+            let one = QuantizedQuestion::new(vec![query(asked.clone()), query(reversed.clone())], [0, 1, 0, 1]);
+            let questions = [one, QuantizedQuestion::new(vec![query(reversed)], [0; 4])];
+            let rows: Vec<&[i8]> = std::iter::repeat_n(&rows, copies).flatten().map(|row| &row[..dims]).collect();
             let scripts: Vec<Script> = Script::ALL.into_iter().cycle().take(rows.len()).collect();
-            let bytes: Vec<u8> = rows.iter().flat_map(|row| row[..dims].iter().map(|byte| byte.cast_unsigned())).collect();
+            let bytes: Vec<u8> = rows.concat().into_iter().map(i8::cast_unsigned).collect();
             let scales: Vec<f32> = (0..rows.len()).map(|row| row as f32 + 1.0).collect();
-            let each: Vec<f32> = bytes.chunks(dims).zip(&scales).zip(&scripts)
-                .map(|((row, scale), script)| asked.query(*script).cosine(row, *scale)).collect();
             let exact = |row: &[i8], asked: &[i16]| row.iter().zip(asked).map(|(a, b)| i64::from(*a) * i64::from(*b)).sum::<i64>();
-            for (((row, scale), script), cosine) in rows.iter().zip(&scales).zip(&scripts).zip(&each) {
-                prop_assert_eq!(*cosine, exact(row, &asked.query(*script).bytes) as f32 * 0.5 * scale);
-            }
+            let each = questions.each_ref().map(|question| {
+                let placed = rows.iter().zip(&scales).zip(&scripts);
+                placed.map(|((row, scale), script)| exact(row, &question.query(*script).bytes) as f32 * 0.5 * scale).collect::<Vec<_>>()
+            });
+            let single = |row: usize| questions[0].query(scripts[row]).cosine(&bytes[row * dims..][..dims], scales[row]);
+            prop_assert!((0..rows.len()).all(|row| single(row) == each[0][row]));
             let rows = QuantizedRows { bytes: &bytes, scales: &scales, scripts: &scripts };
-            prop_assert_eq!(&asked.cosines_in_threads(rows, threads), &each);
-            prop_assert_eq!(asked.cosines(rows), each);
+            prop_assert_eq!(&cosines_in_threads(&questions, rows, threads)[..], &each[..]);
+            prop_assert_eq!(&cosines(&questions, rows)[..], &each[..]);
         }
     }
 
@@ -226,7 +259,7 @@ mod tests {
             let (scale, bytes) = quantize(&row);
             let question = QuantizedQuestion::new(vec![QuantizedQuery::from_vector(&asked)], [0; 4]);
             let rows = QuantizedRows { bytes: &bytes, scales: &[scale], scripts: &[Script::Other] };
-            let [cosine] = question.cosines(rows)[..] else { panic!("one row") };
+            let cosine = cosines(&[question], rows)[0][0];
             assert!((cosine - signs[0] * signs[1] * 384.0).abs() < 0.1, "{cosine}");
         }
     }
