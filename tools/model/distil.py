@@ -177,7 +177,7 @@ def main():
     parser.add_argument("--texts", type=pathlib.Path, nargs="*", default=[], help="running text, from which words and shares come")
     parser.add_argument("--pieces", type=pathlib.Path, help="exactly these pieces, one a line, the commonest first")
     parser.add_argument("--most", type=int, default=32_000, help="pieces at most")
-    parser.add_argument("--dims", type=int, default=384, help="a multiple of 32")
+    parser.add_argument("--dims", type=int, default=320, help="a multiple of 32")
     parser.add_argument("--prefix", default="", help="what the teacher wants before a text")
     parser.add_argument("--whitening", type=float, default=0.3, help="0 for none, 1 for all")
     parser.add_argument("--commonness", type=float, default=5e-4, help="a in a / (a + share)")

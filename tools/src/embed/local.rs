@@ -17,8 +17,8 @@ use super::{EmbedError, Embedder, EmbeddingLocation, EmbeddingResult, ModelIdent
 use crate::text::token_hashes::{TokenHasher, token_hash};
 
 /// The built-in file, and the name of its vectors' model.
-const BUILT_IN: &[u8] = include_bytes!("../../model/static-32k-384-int4.bin");
-const BUILT_IN_NAME: &str = "static-32k-384-int4";
+const BUILT_IN: &[u8] = include_bytes!("../../model/static-32k-320-int4.bin");
+const BUILT_IN_NAME: &str = "static-32k-320-int4";
 
 /// Runs whose pieces are cached.
 const MAX_CACHED_RUNS: usize = 8_192;

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::*;
 
-const BUILT_IN: &[u8] = include_bytes!("../../model/static-32k-384-int4.bin");
+const BUILT_IN: &[u8] = include_bytes!("../../model/static-32k-320-int4.bin");
 
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let sum = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();

@@ -17,7 +17,7 @@ const ROWS: usize = 100_000;
 const RUNS: usize = 40;
 
 /// The dimensions of the built-in model, whose vectors are compared by bytes, and of a long one, whose vectors are compared by signs first.
-const SHORT: usize = 384;
+const SHORT: usize = 320;
 const LONG: usize = 1_536;
 
 /// The maximum time relative to reading the same memory.

@@ -56,7 +56,7 @@ fn written() -> ClassifierNetwork {
 
 fn prepared() -> (Vec<Labelled>, Pieces) {
     let messages = read(&root().join("tests/extraction"));
-    let pieces = choose(&root().join("tools/model/static-32k-384-int4.bin"), PIECES, &messages);
+    let pieces = choose(&root().join("tools/model/static-32k-320-int4.bin"), PIECES, &messages);
     println!("{} messages, {} pieces", messages.len(), pieces.hashes.len());
     (messages, pieces)
 }

@@ -11,14 +11,12 @@ use schema::host::classifier::sentences::Place;
 use schema::host::classifier::tokens::{SIGNS, Sign, Token};
 
 use crate::labelled::Labelled;
-use crate::vocabulary::Pieces;
+use crate::vocabulary::{Pieces, STATIC};
 
 /// The dimensions of a token's vector, and the number of filters of each width.
 pub(crate) const DIMS: usize = 16;
 pub(crate) const FILTERS: usize = 24;
 
-/// The dimensions of the static model.
-const STATIC: usize = 384;
 /// The number of pooled values of a sentence.
 const POOLED: usize = FILTERS * WIDTHS.len() + DIMS;
 

@@ -19,7 +19,7 @@ const SCORE_SHARE: f32 = 0.7;
 /// Least similarity of two texts, the cosine of their words weighted by rarity, if the newer one says that something changes;
 /// and if it says that it amends a statement.
 const SIMILARITY: f32 = 0.15;
-const SIMILARITY_OF_AMENDMENT: f32 = 0.1;
+const SIMILARITY_OF_AMENDMENT: f32 = 0.08;
 
 /// Least weight of the older text's words of the question that the newer one has too, unless it is an amendment.
 const COMMON_WORDS: f32 = 0.3;
