@@ -7,7 +7,7 @@ use crate::intake::capture::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
-use crate::prose::small_talk::holds_once;
+use crate::prose::one_off::holds_once;
 use crate::prose::tasks::{names_everything_left, without_brief_marks};
 
 /// The most conclusions of one event. A longer list is pasted, not decided.

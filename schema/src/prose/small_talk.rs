@@ -1,7 +1,6 @@
 //! Distinguishes small talk from work: prompts that only agree, greet or say goodbye, and answers without content.
 
 use crate::model::word_list::WordList;
-use crate::prose::sentences::sentences;
 use crate::prose::terms::terms;
 
 /// The maximum length of a prompt that can be small talk, in characters.
@@ -25,7 +24,7 @@ pub(crate) fn is_small_talk(prompt: &str) -> bool {
     words(&folded).all(says_nothing)
 }
 
-fn words(folded: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
@@ -112,81 +111,6 @@ pub(crate) fn is_idle(folded: &str) -> bool {
     LATER.occurs_in(folded) || RECALLS.occurs_in(folded)
 }
 
-/// Whether a text in lower case asks for something only once: "just this once", "for this one commit", "이번 커밋만".
-pub(crate) fn is_one_off(folded: &str) -> bool {
-    static TODAY: WordList =
-        WordList::phrases("just for today|only for today|just for tonight|only for tonight|for tonight's");
-    static ORDERS: WordList = WordList::words("build check deploy flash run skip test use");
-    static BARELY: WordList = WordList::phrases("just this |only this |한 번만|한번만|一回だけ");
-    let is_limited = words(folded).any(|word| matches!(word, "only" | "just"));
-    let is_this_time = folded.contains("only ") && folded.contains("this time");
-    // "run just the scan tests today"
-    let is_order = || words(folded).next().is_some_and(|first| ORDERS.contains(first));
-    let names_today = || folded.split_whitespace().any(|word| word.trim_end_matches(['.', ',', '!']) == "today");
-    let is_today = TODAY.occurs_in(folded) || is_limited && is_order() && names_today() || leaves_out_today(folded);
-    holds_once(folded)
-        || BARELY.occurs_in(folded)
-        || is_limited && folded.contains("for now")
-        || is_this_time
-        || is_today
-        || leaves_out_of_this_run(folded)
-}
-
-/// Whether a sentence in lower case leaves something out today: "leave e2e out for today, Detox is down". A report "for today's orders" is
-/// an object.
-fn leaves_out_today(folded: &str) -> bool {
-    let is_order = words(folded).next().is_some_and(|first| matches!(first, "leave" | "skip" | "use"));
-    let (_, rest) = folded.split_once(" for today").unwrap_or(("", "'"));
-    is_order && (rest.is_empty() || rest.starts_with([',', '.', '!', ';']))
-}
-
-/// Whether a Korean sentence orders to leave something out of one build or commit: "이번 빌드는 린트 빼고 뽑아주세요".
-fn leaves_out_of_this_run(folded: &str) -> bool {
-    static RUNS: WordList = WordList::phrases("이번 빌드는 |이번 커밋은 |이번 푸시는 ");
-    static WITHOUT: WordList = WordList::phrases("빼고|없이|말고|건너뛰|생략");
-    static ORDERS: WordList = WordList::words("줘 줘요 주세요 하자 합시다 갑시다");
-    let sentence = folded.trim_end_matches(|c: char| !c.is_alphanumeric());
-    RUNS.occurs_in(sentence) && WITHOUT.occurs_in(sentence) && ORDERS.ends(sentence)
-}
-
-/// Whether a sentence says in so many words that it holds only this time. "Retry only once" does not.
-pub(crate) fn holds_once(folded: &str) -> bool {
-    static ONCE: WordList = WordList::phrases(
-        "this once|this time only|this one time|as a one-off|for this one |for this one,|just for this |only for this |just tonight|\
-         that one build|오늘만|내일만|오늘 하루|내일 하루|이번건 |今回だけ|今回のみ|今日だけ",
-    );
-    ONCE.occurs_in(folded)
-        || folded.trim_end_matches(['.', '!', ' ']).ends_with("for this one")
-        || is_only_this_time_in_korean(folded)
-}
-
-/// Whether one of the words after "이번" (this time) ends with "만" (only).
-fn is_only_this_time_in_korean(text: &str) -> bool {
-    const REACH: usize = 4;
-    let is_only = |word: &str| {
-        let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
-        word.ends_with('만') && !ends_with_but(word)
-    };
-    text.split("이번").skip(1).any(|after| after.split_whitespace().take(REACH).any(is_only))
-}
-
-/// Whether a Korean word is a verb with "지만" (but): "고쳤지만", "하지만". A noun such as "메시지" may end like it.
-fn ends_with_but(word: &str) -> bool {
-    /// The final consonant ㅆ of the past tense, as Unicode counts final consonants.
-    const PAST: u32 = 20;
-    let before = word.strip_suffix("지만").and_then(|verb| verb.chars().next_back());
-    before.is_some_and(|c| {
-        let is_past = matches!(c, '\u{AC00}'..='\u{D7A3}') && (u32::from(c) - 0xAC00) % 28 == PAST;
-        is_past || matches!(c, '하' | '이' | '되' | '없' | '않' | '같' | '좋')
-    })
-}
-
-/// Returns a prompt without the sentences that ask for something only once.
-pub(crate) fn without_one_offs(prompt: &str) -> String {
-    let parts = sentences(prompt).into_iter();
-    parts.filter(|part| !is_one_off(&part.to_lowercase())).collect::<String>().trim().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -221,35 +145,6 @@ mod tests {
     #[case("why?", false)]
     fn small_talk_differs_from_work(#[case] prompt: &str, #[case] expected: bool) {
         assert_eq!(is_small_talk(prompt), expected);
-    }
-
-    #[rstest]
-    #[case("이번만 영어로 써줘", true)]
-    #[case("이번 커밋 메시지만 영어로 써줘", true)]
-    #[case("이번에 고쳤지만 아직 느려", false)]
-    #[case("for this one commit skip the slow tests", true)]
-    #[case("ci is down, push it straight to main this once", true)]
-    #[case("flash only node 7 for now", true)]
-    #[case("deadline in 40 min, push straight to main for this one", true)]
-    #[case("run only test/sync this time pls", true)]
-    #[case("이번건 pr 없이 바로 머지해줘", true)]
-    #[case("i just fixed it, this time the tests pass", false)]
-    #[case("이번 건은 redis로 가자", false)]
-    #[case("run just the scan tests today, full suite is too slow", true)]
-    #[case("for tonight's hotfix only: leave the size check out", true)]
-    #[case("leave e2e out for today, Detox is down again", true)]
-    #[case("급해서 그런데 이번 빌드는 린트 빼고 뽑아주세요", true)]
-    #[case("that was all for today", false)]
-    #[case("use the green badge for today's date", false)]
-    #[case("이번 빌드는 실패했어요, 로그 좀 봐주세요", false)]
-    #[case("이번 커밋은 왜 이렇게 커?", false)]
-    #[case("오늘은 로그인 버그부터 잡자", false)]
-    #[case("as of today only node 22 is supported", false)]
-    #[case("only node 7 fails since today's build", false)]
-    #[case("we stay on sqlite for now", false)]
-    #[case("only node 7 has the new antenna", false)]
-    fn request_for_once_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
-        assert_eq!(is_one_off(prompt), expected);
     }
 
     #[rstest]

@@ -97,7 +97,13 @@ fn vectors_make_no_class_worse_than_text_alone() {
             assert!(by_all[class] + NOISE_OF_CLASS >= *count, "{} {class}: {} of {count}", set.name, by_all[class]);
         }
         let sum = |found: &BTreeMap<String, usize>| found.values().sum::<usize>();
-        assert!(sum(&by_all) + NOISE_OF_SET >= sum(&by_text), "{}: {} against {}", set.name, sum(&by_all), sum(&by_text));
+        assert!(
+            sum(&by_all) + NOISE_OF_SET >= sum(&by_text),
+            "{}: {} against {}",
+            set.name,
+            sum(&by_all),
+            sum(&by_text)
+        );
     }
 }
 

@@ -4,8 +4,8 @@ use super::Statement;
 use super::choices::{DECIDING_ENDINGS, is_decided};
 use super::given_up::{GivenUp, Scope};
 use crate::model::word_list::WordList;
+use crate::prose::one_off::is_one_off;
 use crate::prose::sentences::sentences;
-use crate::prose::small_talk::is_one_off;
 use crate::prose::terms::{ProseToken, quantities, tokens};
 
 /// Returns the statements in a prompt or an answer that give something up or change it, even if they are no conclusions: "no, back to
