@@ -50,7 +50,7 @@ use candidate::Breadth;
 use dates::AskedTimes;
 use echo::EchoFilter;
 pub use options::{Asker, Scoring, SearchOptions};
-use phrasing_pass::PhrasingPass;
+use phrasing_pass::{PhrasingPass, split_cause};
 use ranked_candidate::RankContext;
 use request::{Phrasing, SearchRequest};
 use vector_leg::VectorLeg;
@@ -95,15 +95,8 @@ pub fn search_while(
     }
     let replaced = replace_failed_service(store, index, options, &request)?;
     let used = replaced.as_ref().map_or(options, |replaced| SearchOptions { model: Some(&replaced.model), ..options });
-    let has_words = request.phrasings.iter().any(|phrasing| !phrasing.query.is_empty());
-    let (leg, fault) = match replaced.as_ref() {
-        Some(replaced) => (Some(VectorLeg::from_replacement(&replaced.vectors, &replaced.model)), None),
-        None => match used.model.filter(|_| has_words).map(|model| VectorLeg::from_index(index, model)).transpose() {
-            Ok(leg) => (leg.flatten(), None),
-            Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
-            Err(error) => return Err(error),
-        },
-    };
+    let (leg, leg_fault) = split_cause(vector_leg(index, used, replaced.as_ref(), &request))?;
+    let leg = leg.flatten();
     let mut corpora = Vec::with_capacity(request.phrasings.len());
     for phrasing in &mut request.phrasings {
         corpora.push(corpus_with_spellings(index, phrasing)?);
@@ -113,13 +106,12 @@ pub fn search_while(
     for ((phrasing, corpus), breadth) in request.phrasings.iter().zip(corpora).zip(breadths) {
         passes.push(PhrasingPass::prepare(leg.as_ref(), used, phrasing, corpus, breadth, now)?);
     }
-    let documents = passes.first().map_or(0, |pass| pass.corpus.documents);
+    let documents = passes[0].corpus.documents;
     let (ranking, fault) = {
         // One transaction, so that all statements see one state and lock only once.
         let _rows = store.snapshot()?;
         let _index = index.snapshot()?;
-        let mut results = phrasing_pass::search_phrasings(store, index, &request, leg.as_ref(), &passes)?;
-        let fault = results.first_mut().and_then(|result| result.fault.take()).or(fault);
+        let (results, scan_fault) = phrasing_pass::search_phrasings(store, index, &request, leg.as_ref(), &passes)?;
         let (lists, weights): (Vec<_>, Vec<_>) =
             results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
         let asks_past = text_features::asks_for_past(request.question());
@@ -140,6 +132,7 @@ pub fn search_while(
             request.question(),
             request.min_score,
         );
+        let fault = passes[0].fault.clone().or(scan_fault).or(leg_fault);
         (Ranking { candidates: ranked, lead, documents }, fault)
     };
     let mut output = answer::build_output(store, &request, ranking)?;
@@ -200,6 +193,24 @@ fn replace_failed_service(
     Ok(Some(ReplacedService { model, vectors, cause }))
 }
 
+/// The vectors to compare with; `None` if no phrasing can be compared.
+fn vector_leg<'m>(
+    index: &mut Index,
+    options: SearchOptions<'m>,
+    replaced: Option<&'m ReplacedService>,
+    request: &SearchRequest,
+) -> Result<Option<VectorLeg<'m>>, ToolError> {
+    if let Some(replaced) = replaced {
+        return Ok(Some(VectorLeg::from_replacement(&replaced.vectors, &replaced.model)));
+    }
+    let can_compare =
+        |model: &&EmbeddingModel| request.phrasings.iter().any(|phrasing| phrasing_pass::can_compare(model, phrasing));
+    match options.model.filter(can_compare) {
+        Some(model) => VectorLeg::from_index(index, model),
+        None => Ok(None),
+    }
+}
+
 /// The frequencies of a phrasing's terms, to which the nearest spellings of unknown words are added.
 fn corpus_with_spellings(index: &Index, phrasing: &mut Phrasing) -> Result<CorpusStats, ToolError> {
     let corpus = index.fulltext().corpus(phrasing.query.all_terms())?;
@@ -209,7 +220,7 @@ fn corpus_with_spellings(index: &Index, phrasing: &mut Phrasing) -> Result<Corpu
     Ok(corpus)
 }
 
-/// Whether a review decided for good that a memory is kept beside a newer one.
+/// Whether a review decided for good that a memory is kept next to a newer one.
 fn keeps_both(note: &StateNote, newer: &MemoryId) -> bool {
     let StateChange::Reviewed(fields) = &note.change else { return false };
     let with = fields.get(REVIEW_WITH).and_then(Value::as_str);

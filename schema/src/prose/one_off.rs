@@ -14,6 +14,9 @@ pub(crate) fn is_one_off(folded: &str) -> bool {
     let is_this_time = folded.contains("only ") && folded.contains("this time");
     // "run just the scan tests today"
     let is_order = || words(folded).next().is_some_and(|first| ORDERS.contains(first));
+    // "I need it for a poster, only for that."
+    static FOR_THAT: WordList = WordList::phrases("only for that|just for that");
+    let is_for_that = folded.contains("need it for ") && FOR_THAT.ends(folded.trim_end_matches(['.', '!', ' ']));
     let is_today = TODAY.occurs_in(folded)
         || is_limited && is_order() && names_today(folded)
         || leaves_out_today(folded)
@@ -22,6 +25,7 @@ pub(crate) fn is_one_off(folded: &str) -> bool {
         || BARELY.occurs_in(folded)
         || is_limited && folded.contains("for now")
         || is_this_time
+        || is_for_that
         || is_today
         || leaves_out_of_this_run(folded)
 }
@@ -30,33 +34,42 @@ pub(crate) fn is_one_off(folded: &str) -> bool {
 /// an object.
 fn leaves_out_today(folded: &str) -> bool {
     let is_order = words(folded).next().is_some_and(|first| matches!(first, "leave" | "skip" | "use"));
-    let (_, rest) = folded.split_once(" for today").unwrap_or(("", "'"));
-    is_order && (rest.is_empty() || rest.starts_with([',', '.', '!', ';']))
+    let ends = |(_, rest): (&str, &str)| rest.is_empty() || rest.starts_with([',', '.', '!', ';']);
+    is_order && folded.split_once(" for today").is_some_and(ends)
 }
 
-/// Whether a sentence in lower case permits something today, or orders it because something does not work today: "you can hammer staging
-/// today", "argo is down so apply it by hand today", "오늘은 스테이징 점검 중이니 로컬에서 돌리시고요".
+/// Whether a sentence in lower case permits something today, or orders a detour because something does not work today: "you can hammer
+/// staging today", "argo is down so apply it by hand today", "오늘은 스테이징 점검 중이니 로컬에서 돌리시고요".
 fn makes_exception_today(folded: &str) -> bool {
-    static PERMITS: WordList = WordList::phrases("you can |you may |feel free to ");
+    static PERMITS: WordList = WordList::phrases("you can |you may ");
+    static PERMITS_NOTHING: WordList =
+        WordList::phrases("you can only |you can see |you can no |you may want |you may need |you may have ");
     static FAULTS: WordList = WordList::phrases(" is down| is broken| is offline| in maintenance");
+    static DETOURS: WordList = WordList::phrases("by hand|manually|locally|instead|skip|without|directly|straight");
     static KOREAN_FAULTS: WordList = WordList::phrases(
-        "점검 중이니|점검 중이라|점검중이니|점검중이라|먹통이니|먹통이라|장애니|장애라|막혀서|막혔으니|죽어서|죽었으니|다운이라|안 되니|안 돼서",
+        "점검 중이니|점검 중이라 |점검 중이라서|점검중이니|점검중이라 |점검중이라서|먹통이니|먹통이라 |먹통이라서|장애니|장애라 |장애라서|막혀서|\
+         막혔으니|죽어서|죽었으니|다운이라 |다운이라서|안 되니|안 돼서",
     );
+    static KOREAN_DETOURS: WordList = WordList::phrases("대신|로컬|수동|직접|말고|빼고|없이|건너뛰|생략");
     let sentence = folded.trim();
     let ends_today = sentence.trim_end_matches(['.', '!']).ends_with(" today");
-    PERMITS.begins(sentence) && names_today(sentence) && !sentence.ends_with('?')
-        || ends_today && FAULTS.occurs_in(sentence) && sentence.contains(" so ")
-        || sentence.contains("오늘은 ") && KOREAN_FAULTS.occurs_in(sentence) && orders_in_korean(sentence)
+    let permits = PERMITS.begins(sentence) && !PERMITS_NOTHING.begins(sentence) && !sentence.ends_with('?');
+    permits && names_today(sentence)
+        || ends_today && FAULTS.occurs_in(sentence) && sentence.contains(" so ") && DETOURS.occurs_in(sentence)
+        || sentence.contains("오늘은 ")
+            && KOREAN_FAULTS.occurs_in(sentence)
+            && KOREAN_DETOURS.occurs_in(sentence)
+            && sentence.split_whitespace().any(is_korean_order)
 }
 
 fn names_today(folded: &str) -> bool {
     folded.split_whitespace().any(|word| word.trim_end_matches(['.', ',', '!']) == "today")
 }
 
-/// Whether a word of a Korean text is an order.
-fn orders_in_korean(text: &str) -> bool {
-    static ORDERS: WordList = WordList::words("줘 줘요 주세요 하자 합시다 갑시다 시고요 세요");
-    text.split_whitespace().any(|word| ORDERS.ends(word.trim_end_matches(|c: char| !c.is_alphanumeric())))
+fn is_korean_order(word: &str) -> bool {
+    static ORDERS: WordList = WordList::words("줘 줘요 세요 하자 합시다 갑시다 시고요");
+    let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+    ORDERS.ends(word) && word != "안녕하세요"
 }
 
 /// Whether a Korean sentence orders to leave something out of one build or commit: "이번 빌드는 린트 빼고 뽑아주세요".
@@ -64,29 +77,42 @@ fn leaves_out_of_this_run(folded: &str) -> bool {
     static RUNS: WordList =
         WordList::phrases("이번 빌드는 |이번 커밋은 |이번 푸시는 |이번 pr은 |이번 pr 은 |이번 머지는 |이번 배포는 ");
     static WITHOUT: WordList = WordList::phrases("빼고|없이|말고|건너뛰|생략");
-    RUNS.occurs_in(folded) && WITHOUT.occurs_in(folded) && orders_in_korean(folded)
+    let words: Vec<&str> = folded.split_whitespace().collect();
+    let leaves_out = |pair: &[&str]| is_korean_order(pair[1]) && pair.iter().any(|word| WITHOUT.occurs_in(word));
+    RUNS.occurs_in(folded) && words.windows(2).any(leaves_out)
 }
 
-/// Whether a sentence says in so many words that it holds only this time. "Retry only once" does not.
+/// Whether a sentence says explicitly that it holds only this time. "Retry only once" does not.
 pub(crate) fn holds_once(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
-        "this once|this time only|this one time|as a one-off|for this one |for this one,|just for this |only for this |just tonight|\
-         that one build|오늘만|내일만|오늘 하루|내일 하루|이번건 |今回だけ|今回のみ|今日だけ",
+        "just this once|only this once|this once,|this time only|this one time|as a one-off|for this one |for this one,|just for this |\
+         only for this |just tonight|that one build|오늘만|내일만|오늘 하루|내일 하루|이번건 |今回だけ|今回のみ|今日だけ",
     );
-    static FOR_ONE: WordList = WordList::phrases("for this one|only for that|just for that");
+    static AT_END: WordList = WordList::phrases("for this one|this once");
     ONCE.occurs_in(folded)
-        || FOR_ONE.ends(folded.trim_end_matches(['.', '!', ' ']))
+        || AT_END.ends(folded.trim_end_matches(['.', '!', ' ']))
         || is_only_this_time_in_korean(folded)
 }
 
-/// Whether one of the words after "이번" (this time) ends with "만" (only).
+/// Whether one of the words after "이번" (this time) ends with "만" (only). "이번 릴리스부터" (from this release on) and "이번에 정한"
+/// (decided this time) say something else.
 fn is_only_this_time_in_korean(text: &str) -> bool {
     const REACH: usize = 4;
     let is_only = |word: &str| {
         let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
-        word.ends_with('만') && !ends_with_but(word)
+        let is_noun = matches!(word, "불만" | "미만") || word.strip_suffix('만').is_some_and(|n| n.ends_with(is_digit));
+        word.ends_with('만') && !is_noun && !ends_with_but(word)
     };
-    text.split("이번").skip(1).any(|after| after.split_whitespace().take(REACH).any(is_only))
+    let is_this_time = |after: &&str| {
+        let first = after.split_whitespace().next().unwrap_or_default();
+        !after.starts_with("에 ") && !first.contains("부터")
+    };
+    let mut after = text.split("이번").skip(1).filter(is_this_time);
+    after.any(|after| after.split_whitespace().take(REACH).any(is_only))
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
 }
 
 /// Whether a Korean word is a verb with "지만" (but): "고쳤지만", "하지만". A noun such as "메시지" may end like it.
@@ -137,6 +163,19 @@ mod tests {
     #[case("can you look at today's failures?", false)]
     #[case("이번 pr은 리뷰가 없이 머지됐네", false)]
     #[case("오늘은 장애 원인부터 확인합시다", false)]
+    #[case("we have our own bucket, only for that.", false)]
+    #[case("이번 배포는 문제 없이 끝났으니 앞으로는 카나리로 배포해줘", false)]
+    #[case("이번 커밋은 테스트 없이 올라갔네, pre-commit 훅에 테스트 넣어주세요", false)]
+    #[case("오늘은 큐가 막혀서 생기는 타임아웃부터 고쳐줘", false)]
+    #[case("오늘은 결제 장애라고 뜨는 에러 문구를 직접 고쳐줘", false)]
+    #[case("안녕하세요 오늘은 로그인이 안 돼서 들어온 문의를 직접 처리하려고 합니다", false)]
+    #[case("login is broken so let's fix it today", false)]
+    #[case("you can only filter by date today, add filtering by author", false)]
+    #[case("let's run this once a day", false)]
+    #[case("이번 릴리스부터는 태그만 배포하자", false)]
+    #[case("이번에 정한 대로 관리자만 삭제할 수 있게 하자", false)]
+    #[case("이번 주 목표는 가입자 1만", false)]
+    #[case("이번 스프린트는 불만 처리부터 하자", false)]
     #[case("that was all for today", false)]
     #[case("use the green badge for today's date", false)]
     #[case("이번 빌드는 실패했어요, 로그 좀 봐주세요", false)]

@@ -140,6 +140,26 @@ fn a_korean_phrasing_finds_an_english_entry() {
 }
 
 #[test]
+fn a_phrasing_that_the_model_does_not_know_changes_no_other() {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Modern);
+    for text in ["Invoices are printed at night.", "Orders are locked once they are paid.", "Plants want shade."] {
+        client.call("memory_save", json!({ "type": "learning", "content": text })).unwrap().expect_success();
+    }
+    let unknown = "почему нельзя изменить заказ";
+    let english = "why can nobody edit an order after payment";
+    let mut explained = |asked: Value| {
+        let found = hits(&mut client, asked);
+        let order = found.iter().find(|hit| hit["snippet"].as_str().unwrap().starts_with("Orders")).cloned();
+        order.and_then(|hit| hit["explanation"].as_str().map(str::to_owned)).unwrap_or_default()
+    };
+    let vector = |text: &str| text.split("vector").nth(1).map(|rest| rest.chars().take(5).collect::<String>());
+    let alone = explained(json!({ "query": english, "explain": true, "minScore": 0 }));
+    let behind = explained(json!({ "query": unknown, "also": [english], "explain": true, "minScore": 0 }));
+    assert!(vector(&alone).is_some() && vector(&alone) == vector(&behind), "{alone:?} {behind:?}");
+}
+
+#[test]
 fn words_for_asking_are_found_edited_and_forgotten() {
     let sandbox = sandbox!();
     sandbox.run_cli(["save", "decision", "It stays."]).assert_success();

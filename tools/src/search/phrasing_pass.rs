@@ -13,7 +13,7 @@ use super::relevance::RelevanceScorer;
 use super::request::{Phrasing, SearchRequest};
 use super::token_similarity;
 use super::vector_leg::{VectorLeg, VectorQuestion, VectorScores};
-use crate::embed::EmbeddingLocation;
+use crate::embed::{EmbeddingLocation, EmbeddingModel};
 use crate::error::ToolError;
 use crate::fulltext::CorpusStats;
 use crate::index::Index;
@@ -29,18 +29,35 @@ pub(super) struct PhrasingPass<'s> {
     pub(super) corpus: CorpusStats,
     asked_times: AskedTimes,
     breadth: Breadth,
-    vectors: Option<VectorQuestion>,
-    /// Why it is not compared by vectors although there is a model.
-    fault: Option<String>,
+    vector_question: Option<VectorQuestion>,
+    /// Why this phrasing is not compared by vectors although there is a model.
+    pub(super) fault: Option<String>,
 }
 
-/// What one phrasing found.
+/// The result of one phrasing.
 pub(super) struct PhrasingResult {
     pub(super) candidates: Vec<Candidate>,
     /// The weights of its words.
     pub(super) weights: Vec<f32>,
-    /// Why vectors were not compared although there is a model.
-    pub(super) fault: Option<String>,
+}
+
+/// Whether a model has vectors for the words of a phrasing.
+pub(super) fn can_compare(model: &EmbeddingModel, phrasing: &Phrasing) -> bool {
+    !phrasing.query.is_empty() && knows_script(model, phrasing)
+}
+
+fn knows_script(model: &EmbeddingModel, phrasing: &Phrasing) -> bool {
+    model.embedder.location() == EmbeddingLocation::Remote
+        || token_similarity::is_known_question(&model.local_model, phrasing.question())
+}
+
+/// Splits off why something is unavailable, which is no error of the search.
+pub(super) fn split_cause<T>(result: Result<T, ToolError>) -> Result<(Option<T>, Option<String>), ToolError> {
+    match result {
+        Ok(value) => Ok((Some(value), None)),
+        Err(ToolError::Unavailable(cause)) => Ok((None, Some(cause))),
+        Err(error) => Err(error),
+    }
 }
 
 impl<'s> PhrasingPass<'s> {
@@ -52,19 +69,15 @@ impl<'s> PhrasingPass<'s> {
         breadth: Breadth,
         now: &Moment,
     ) -> Result<Self, ToolError> {
-        let here = options.model.filter(|model| model.embedder.location() == EmbeddingLocation::InProcess);
-        let is_unknown =
-            here.is_some_and(|model| !token_similarity::is_known_question(&model.local_model, phrasing.question()));
+        let is_unknown = options.model.is_some_and(|model| !knows_script(model, phrasing));
         let leg = leg.filter(|_| !is_unknown && !phrasing.query.is_empty());
         let embedded = leg.map(|leg| leg.embed(phrasing.question(), phrasing.query.translations())).transpose();
-        let (vectors, fault) = match embedded {
-            Ok(vectors) => (vectors.flatten(), is_unknown.then(|| UNKNOWN.to_owned())),
-            Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
-            Err(error) => return Err(error),
-        };
+        let (embedded, cause) = split_cause(embedded)?;
+        let fault = cause.or_else(|| is_unknown.then(|| UNKNOWN.to_owned()));
         let options = if is_unknown { SearchOptions { model: None, ..options } } else { options };
         let asked_times = AskedTimes::parse(phrasing.question(), now.date());
-        Ok(Self { phrasing, options, corpus, asked_times, breadth, vectors, fault })
+        let vector_question = embedded.flatten().flatten();
+        Ok(Self { phrasing, options, corpus, asked_times, breadth, vector_question, fault })
     }
 
     fn gather_by_words(
@@ -91,42 +104,42 @@ impl<'s> PhrasingPass<'s> {
         let question = SearchQuestion { text: self.phrasing.question(), asked_times: &self.asked_times };
         let legs = SearchLegs::new(self.options, question, &request.filter, self.breadth, &relevance, nearness);
         let candidates = fusion::fuse_scores(store, index, gathered, &legs)?;
-        Ok(PhrasingResult { candidates, weights: relevance.weights().to_vec(), fault: self.fault.clone() })
+        Ok(PhrasingResult { candidates, weights: relevance.weights().to_vec() })
     }
 }
 
-/// What each phrasing finds. One thread compares vectors for all of them while this one reads the index.
+/// Returns the candidates of each phrasing, and why vectors could not be compared. A second thread compares the vectors of all phrasings
+/// while this one reads the index.
 pub(super) fn search_phrasings(
     store: &Store,
     index: &Index,
     request: &SearchRequest,
     leg: Option<&VectorLeg<'_>>,
     passes: &[PhrasingPass<'_>],
-) -> Result<Vec<PhrasingResult>, ToolError> {
-    let near = |pass: &PhrasingPass<'_>| pass.breadth.near(&request.filter);
+) -> Result<(Vec<PhrasingResult>, Option<String>), ToolError> {
     let gather = || passes.iter().map(|pass| pass.gather_by_words(store, index, request)).collect::<Vec<_>>();
-    let questions: Vec<(&VectorQuestion, usize)> =
-        passes.iter().filter_map(|pass| Some((pass.vectors.as_ref()?, near(pass)))).collect();
+    let questions: Vec<(&VectorQuestion, usize)> = passes
+        .iter()
+        .filter_map(|pass| Some((pass.vector_question.as_ref()?, pass.breadth.near(&request.filter))))
+        .collect();
     let (gathered, scanned) = match leg.filter(|_| !questions.is_empty()) {
         Some(leg) if leg.is_slow() => run_both(gather, || leg.scan(&questions)),
         Some(leg) => (gather(), leg.scan(&questions)),
         None => (gather(), Ok(Vec::new())),
     };
-    let (scanned, fault) = match scanned {
-        Ok(scanned) => (scanned, None),
-        Err(ToolError::Unavailable(cause)) => (Vec::new(), Some(cause)),
-        Err(error) => return Err(error),
-    };
-    let mut scanned = scanned.into_iter();
+    let (scanned, fault) = split_cause(scanned)?;
+    let mut scanned = scanned.unwrap_or_default().into_iter();
     let score = |(pass, by_words): (&PhrasingPass<'_>, Result<Vec<UnscoredPassage>, ToolError>)| {
-        let mut nearness = pass.vectors.as_ref().and_then(|_| scanned.next());
-        if let (Some(leg), Some(question), Some(nearness)) = (leg, &pass.vectors, &mut nearness) {
-            leg.rescore_nearest(question, nearness, index)?;
-        }
-        let result = pass.score(store, index, request, by_words?, nearness.as_ref())?;
-        Ok(PhrasingResult { fault: result.fault.or_else(|| fault.clone()), ..result })
+        let nearness = match (leg, &pass.vector_question) {
+            (Some(leg), Some(question)) => {
+                scanned.next().map(|near| leg.rescore_nearest(question, near, index)).transpose()?
+            }
+            _ => None,
+        };
+        pass.score(store, index, request, by_words?, nearness.as_ref())
     };
-    passes.iter().zip(gathered).map(score).collect()
+    let results = passes.iter().zip(gathered).map(score).collect::<Result<Vec<_>, _>>()?;
+    Ok((results, fault))
 }
 
 /// Runs both in parallel if a second thread is available.

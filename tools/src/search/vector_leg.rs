@@ -106,7 +106,7 @@ impl<'m> VectorLeg<'m> {
         }
     }
 
-    /// Compares each question with all documents and finds its nearest: as many as stand beside it.
+    /// Compares each question with all documents. The number next to a question is how many nearest documents it gets.
     pub(super) fn scan(&self, questions: &[(&VectorQuestion, usize)]) -> Result<Vec<VectorScores>, ToolError> {
         let vectors = match &self.vectors {
             VectorSource::Memory(vectors) => Arc::clone(vectors),
@@ -122,11 +122,11 @@ impl<'m> VectorLeg<'m> {
     pub(super) fn rescore_nearest(
         &self,
         question: &VectorQuestion,
-        near: &mut VectorScores,
+        mut near: VectorScores,
         index: &Index,
-    ) -> Result<(), ToolError> {
+    ) -> Result<VectorScores, ToolError> {
         if !self.is_stored {
-            return Ok(());
+            return Ok(near);
         }
         for document in near.nearest.iter().take(RESCORED) {
             let Some(row) = near.vectors.row(*document) else { continue };
@@ -136,7 +136,7 @@ impl<'m> VectorLeg<'m> {
         }
         let at = |document: &i64| near.exact.get(document).copied().unwrap_or(f32::MIN);
         near.nearest.sort_by(|a, b| at(b).total_cmp(&at(a)));
-        Ok(())
+        Ok(near)
     }
 }
 

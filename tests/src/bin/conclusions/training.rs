@@ -11,7 +11,7 @@ use schema::host::classifier::sentences::Place;
 use schema::host::classifier::tokens::{SIGNS, Sign, Token};
 
 use crate::labelled::Labelled;
-use crate::vocabulary::{Pieces, STATIC};
+use crate::vocabulary::{Pieces, STATIC_DIMS};
 
 /// The dimensions of a token's vector, and the number of filters of each width.
 pub(crate) const DIMS: usize = 16;
@@ -86,7 +86,7 @@ impl Layout {
             count += size;
             count - size
         };
-        take(STATIC * DIMS);
+        take(STATIC_DIMS * DIMS);
         let learned = take(learned * DIMS);
         let filters = WIDTHS.map(|width| take(FILTERS * width * DIMS));
         let biases = WIDTHS.map(|_| take(FILTERS));

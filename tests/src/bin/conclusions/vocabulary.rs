@@ -34,7 +34,7 @@ impl Vocabulary for Every {
 }
 
 /// The dimensions of the static model.
-pub(crate) const STATIC: usize = 320;
+pub(crate) const STATIC_DIMS: usize = 320;
 
 /// Chooses `count` pieces: first those that occur at least twice in the messages, then single letters and other pieces that occur once,
 /// then the most frequent ones of the model.
@@ -80,7 +80,9 @@ pub(crate) fn choose(model: &Path, count: usize, messages: &[Labelled]) -> Piece
         hashes: chosen.iter().map(|at| hash(&names[usize::from(*at)])).collect(),
         rows: chosen
             .iter()
-            .map(|at| static_model.piece_direction(u32::from(*at)).map_or_else(|| vec![0.0; STATIC], |(row, _)| row))
+            .map(|at| {
+                static_model.piece_direction(u32::from(*at)).map_or_else(|| vec![0.0; STATIC_DIMS], |(row, _)| row)
+            })
             .collect(),
     }
 }
