@@ -16,7 +16,9 @@ const ROWS_PER_BLOCK: usize = 64;
 pub(super) fn quantize(vector: &[f32]) -> (f32, Vec<u8>) {
     let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
     let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-    (scale, vector.iter().map(|value| ((value / scale).round() as i8).cast_unsigned()).collect())
+    // Rounds by hand: without SSE 4.1, `f32::round` is a call for each number.
+    let nearest = |value: f32| (value + 0.5_f32.copysign(value)) as i8;
+    (scale, vector.iter().map(|value| nearest(value / scale).cast_unsigned()).collect())
 }
 
 pub(super) struct QuantizedQuery {
