@@ -22,13 +22,12 @@ pub use health::EmbeddingHealth;
 pub use local::LocalModel;
 pub use model_file::ModelFileError;
 pub use prefetch::{EmbeddingQuery, QueryVector};
-pub(crate) use segments::visit_runs;
 
 /// Resources of semantic search.
 #[derive(Debug, Clone)]
 pub struct EmbeddingModel {
     pub embedder: Arc<dyn Embedder>,
-    /// Finds similar words, independent of the provider.
+    /// The built-in model, which replaces a service that fails.
     pub local_model: Arc<LocalModel>,
     /// The embedder's current error.
     pub health: Arc<EmbeddingHealth>,

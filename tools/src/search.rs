@@ -1,7 +1,7 @@
 //! Search: from a request to a ranked list with reasons.
 //!
-//! Pipeline: request → for each phrasing candidates by words and vectors, and unindexed rows → relevance of words,
-//! similar tokens and vectors, in context → fusion → phrasings merged → rank → answer.
+//! Pipeline: request → for each phrasing candidates by words and vectors, and unindexed rows → relevance of words and
+//! vectors, in context → fusion → phrasings merged → rank → answer.
 
 mod answer;
 mod answers_first;
@@ -13,8 +13,6 @@ mod fusion;
 mod korean_stem;
 mod leg_weights;
 mod options;
-mod other_script;
-mod passage_part;
 mod phrasing_pass;
 mod phrasings;
 pub mod query;
@@ -28,7 +26,6 @@ mod stop_words;
 mod tags;
 mod term_matcher;
 mod text_features;
-mod token_similarity;
 mod vector_leg;
 
 use std::iter;

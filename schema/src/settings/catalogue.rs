@@ -187,10 +187,12 @@ pub(super) const KEYS: [SettingKey; 28] = [
     SettingKey {
         name: "search_weights",
         variable: Some("JIKIME_SEARCH_WEIGHTS"),
-        values: "`\"measured\"`, `\"stated\"` or three numbers up to 100 such as `\"65/35/5\"`",
+        values: "`\"measured\"`, `\"stated\"` or two numbers up to 100 such as `\"65/5\"`",
         default: "`\"measured\"`",
-        description: "Weights of words, similar words and vectors in a search. `measured` is 65/35/5 with the built-in model \
-                  or another static model, and 65/35/25 with a transformer. `stated` is 0.7 of the vector score and 0.3 of the word score, without context and features.",
+        description: "Weights of words and vectors in a search. `measured` is 65/5 with the built-in model or another static model, and 65/25 \
+                  with a transformer. With a static model, the vector weighs 4 times as much in long passages and 6 times in another \
+                  script; with a transformer, 0.3 times in long passages. `stated`, the same as `30/70`, is 0.3 of the word score and 0.7 \
+                  of the vector score, without context and features.",
         rule: KeyRule::Free,
     },
     SettingKey {

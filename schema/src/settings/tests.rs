@@ -58,10 +58,11 @@ fn project_turns_capture_off_but_not_on() {
 #[rstest]
 #[case("measured", Some(None))]
 #[case("stated", Some(Some(LegWeights::VECTOR_HEAVY)))]
-#[case("40/30/30", Some(Some(LegWeights { words: 40, tokens: 30, vector: 30 })))]
-#[case("0/0/0", None)]
-#[case("40/30", None)]
-#[case("40/30/300", None)]
+#[case("65/35/5", None)]
+#[case("40/30", Some(Some(LegWeights { words: 40, vector: 30 })))]
+#[case("0/0", None)]
+#[case("40", None)]
+#[case("40/300", None)]
 fn weights_are_presets_or_numbers(#[case] text: &str, #[case] expected: Option<Option<LegWeights>>) {
     let found = loaded("", &format!("search_weights = \"{text}\""), &[]);
     assert_eq!(found.settings.search_weights, expected.flatten());

@@ -11,16 +11,14 @@ use crate::model::age::Age;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LegWeights {
     pub words: u16,
-    /// The weight of similar tokens.
-    pub tokens: u16,
     pub vector: u16,
 }
 
 impl LegWeights {
     /// The best result on the development sets with the built-in model.
-    pub const LOCAL_MODEL_DEFAULT: Self = Self { words: 65, tokens: 35, vector: 5 };
+    pub const LOCAL_MODEL_DEFAULT: Self = Self { words: 65, vector: 5 };
     /// The weights that other products state: 0.7 for vectors and 0.3 for words.
-    pub const VECTOR_HEAVY: Self = Self { words: 30, tokens: 0, vector: 70 };
+    pub const VECTOR_HEAVY: Self = Self { words: 30, vector: 70 };
 }
 
 /// The source of embeddings.
@@ -156,16 +154,16 @@ fn parse_with_unit(text: &str, units: &[(&str, u64)]) -> Option<(u64, u64)> {
     Some((number.trim().parse().ok()?, unit))
 }
 
-/// Parses a preset or three numbers such as `65/35/5`. The measured weights give `Some(None)`.
+/// Parses a preset or two numbers such as `65/5`. The measured weights give `Some(None)`.
 pub(super) fn parse_weights(value: &Value<'_>) -> Option<Option<LegWeights>> {
     match parse_word(value)? {
         "measured" => Some(None),
         "stated" => Some(Some(LegWeights::VECTOR_HEAVY)),
         text => {
             let numbers: Vec<u16> = text.split('/').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
-            let [words, tokens, vector] = numbers[..] else { return None };
+            let [words, vector] = numbers[..] else { return None };
             let is_possible = numbers.iter().all(|number| *number <= 100) && numbers.iter().any(|number| *number > 0);
-            is_possible.then_some(Some(LegWeights { words, tokens, vector }))
+            is_possible.then_some(Some(LegWeights { words, vector }))
         }
     }
 }

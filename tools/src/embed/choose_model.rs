@@ -18,16 +18,16 @@ pub fn open_model(settings: &Settings, network: Option<Arc<dyn Network>>) -> Opt
     if settings.embedding_provider == EmbeddingProvider::None {
         return None;
     }
-    let words = Arc::new(LocalModel::built_in());
+    let built_in = Arc::new(LocalModel::built_in());
     let trouble = Arc::new(EmbeddingHealth::default());
-    let embedder = open_embedder(settings, network, &words, &trouble);
-    Some(EmbeddingModel { embedder, local_model: words, health: trouble })
+    let embedder = open_embedder(settings, network, &built_in, &trouble);
+    Some(EmbeddingModel { embedder, local_model: built_in, health: trouble })
 }
 
 fn open_embedder(
     settings: &Settings,
     network: Option<Arc<dyn Network>>,
-    words: &Arc<LocalModel>,
+    built_in: &Arc<LocalModel>,
     trouble: &EmbeddingHealth,
 ) -> Arc<dyn Embedder> {
     let nobody = |error: EmbedError| -> Arc<dyn Embedder> {
@@ -42,14 +42,14 @@ fn open_embedder(
     match (settings.embedding_provider, network) {
         (EmbeddingProvider::Local, _) => match &settings.embedding_model {
             Some(path) => file_embedder(PathBuf::from(path), trouble),
-            None => Arc::clone(words) as Arc<dyn Embedder>,
+            None => Arc::clone(built_in) as Arc<dyn Embedder>,
         },
         (_, Some(network)) => match remote::choose_service(settings, environment::text) {
             Ok(Some(service)) => service_embedder(service, network),
-            Ok(None) => Arc::clone(words) as Arc<dyn Embedder>,
+            Ok(None) => Arc::clone(built_in) as Arc<dyn Embedder>,
             Err(error) => nobody(error.into()),
         },
-        (EmbeddingProvider::Auto | EmbeddingProvider::None, None) => Arc::clone(words) as Arc<dyn Embedder>,
+        (EmbeddingProvider::Auto | EmbeddingProvider::None, None) => Arc::clone(built_in) as Arc<dyn Embedder>,
         (provider, None) => nobody(EmbedError::Unavailable(format!("{provider} needs a network"))),
     }
 }

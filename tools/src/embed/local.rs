@@ -1,11 +1,9 @@
 //! The static model: built into the binary, or loaded from a file of the same format.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use schema::files::regular_file;
 use sha2::{Digest, Sha256};
@@ -14,14 +12,10 @@ use super::model_file::{ModelFile, ModelFileError};
 use super::piece_table::PieceTable;
 use super::segments::visit_runs;
 use super::{EmbedError, Embedder, EmbeddingLocation, EmbeddingResult, ModelIdentity, Vector};
-use crate::text::token_hashes::{TokenHasher, token_hash};
 
 /// The built-in file, and the name of its vectors' model.
 const BUILT_IN: &[u8] = include_bytes!("../../model/static-32k-320-int4.bin");
 const BUILT_IN_NAME: &str = "static-32k-320-int4";
-
-/// Runs whose pieces are cached.
-const MAX_CACHED_RUNS: usize = 8_192;
 
 /// Bytes of the largest model file.
 const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -32,24 +26,7 @@ pub struct LocalModel {
     file: ModelFile,
     identity: ModelIdentity,
     /// Built at first use, because most servers start with something else.
-    piece_tables: OnceLock<PieceTables>,
-    /// Cached pieces by the hash of their run.
-    run_cache: Mutex<HashMap<u64, Arc<[u32]>, TokenHasher>>,
-}
-
-/// Lookup tables of a model's pieces.
-#[derive(Debug)]
-struct PieceTables {
-    pieces: PieceTable,
-    /// Lengths of rows as bits; 0 if not computed yet.
-    lengths: Vec<AtomicU32>,
-}
-
-impl PieceTables {
-    fn from_file(file: &ModelFile) -> Self {
-        let lengths = (0..file.pieces).map(|_| AtomicU32::new(0)).collect();
-        Self { pieces: PieceTable::new(file.text()), lengths }
-    }
+    piece_table: OnceLock<PieceTable>,
 }
 
 impl LocalModel {
@@ -79,40 +56,18 @@ impl LocalModel {
 
     fn from_file(file: ModelFile, name: &str) -> Self {
         let identity = ModelIdentity { provider: "local".to_owned(), model: name.to_owned(), dims: file.dims };
-        Self { file, identity, piece_tables: OnceLock::new(), run_cache: Mutex::default() }
-    }
-
-    fn piece_tables(&self) -> &PieceTables {
-        self.piece_tables.get_or_init(|| PieceTables::from_file(&self.file))
+        Self { file, identity, piece_table: OnceLock::new() }
     }
 
     fn piece_table(&self) -> &PieceTable {
-        &self.piece_tables().pieces
+        self.piece_table.get_or_init(|| PieceTable::new(self.file.text()))
     }
 
     /// Piece numbers of a text, in order.
-    pub fn piece_ids(&self, text: &str) -> Vec<u32> {
+    pub(super) fn piece_ids(&self, text: &str) -> Vec<u32> {
         let mut tokens = Vec::new();
         visit_runs(text, |run| self.piece_table().visit_pieces(self.file.text(), run, |piece| tokens.push(piece)));
         tokens
-    }
-
-    /// Piece numbers of a run, cached, because texts share most of their runs. A run is split on its own, so equal runs have equal pieces.
-    pub(crate) fn run_piece_ids(&self, run: &str) -> Arc<[u32]> {
-        let hash = token_hash(run);
-        let lock = || self.run_cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pieces) = lock().get(&hash) {
-            return Arc::clone(pieces);
-        }
-        let mut pieces = Vec::new();
-        self.piece_table().visit_pieces(self.file.text(), run, |piece| pieces.push(piece));
-        let pieces: Arc<[u32]> = pieces.into();
-        let mut cache = lock();
-        if cache.len() >= MAX_CACHED_RUNS {
-            cache.clear();
-        }
-        cache.insert(hash, Arc::clone(&pieces));
-        pieces
     }
 
     /// Share of a text's letters that pieces cover, from 0 to 1. The model knows nothing of the rest.
@@ -129,43 +84,11 @@ impl LocalModel {
     /// A piece's direction as a vector of length 1, even dimensions before odd ones, and its row's length.
     pub fn piece_direction(&self, piece: u32) -> Option<(Vec<f32>, f32)> {
         let mut row = vec![0.0f32; self.file.dims];
-        let length = self.copy_row(piece, &mut row)?;
-        row.iter_mut().for_each(|value| *value /= length);
-        Some((row, length))
-    }
-
-    pub(crate) fn dims(&self) -> usize {
-        self.file.dims
-    }
-
-    /// Adds a piece's row to a sum, even dimensions before odd ones. Inlined into its caller.
-    #[inline(always)]
-    pub(crate) fn add_row(&self, piece: u32, sum: &mut [f32]) {
-        let (even, odd) = sum.split_at_mut(self.file.dims / 2);
+        let (even, odd) = row.split_at_mut(self.file.dims / 2);
         self.file.add_row(piece as usize, even, odd);
-    }
-
-    /// Writes a piece's row into a zeroed one, even dimensions before odd ones. Returns its length if it has a direction.
-    /// Inlined, so that it uses the caller's processor features.
-    #[inline(always)]
-    pub(crate) fn copy_row(&self, piece: u32, row: &mut [f32]) -> Option<f32> {
-        self.add_row(piece, row);
-        let length = self.row_length(piece as usize, row);
-        (length.is_finite() && length > 0.0).then_some(length)
-    }
-
-    /// A row's length, cached: vectorising this sum would change its rounding.
-    fn row_length(&self, piece: usize, row: &[f32]) -> f32 {
-        let compute = || row.iter().map(|value| value * value).sum::<f32>().sqrt();
-        let Some(known) = self.piece_tables().lengths.get(piece) else { return compute() };
-        match known.load(Ordering::Relaxed) {
-            0 => {
-                let length = compute();
-                known.store(length.to_bits(), Ordering::Relaxed);
-                length
-            }
-            bits => f32::from_bits(bits),
-        }
+        let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
+        row.iter_mut().for_each(|value| *value /= length);
+        (length.is_finite() && length > 0.0).then_some((row, length))
     }
 
     pub fn embed(&self, text: &str) -> Vector {

@@ -89,7 +89,6 @@ impl ModelFile {
     }
 
     /// Adds a row to separate sums of even and odd dimensions, so that the compiler can vectorise the loop.
-    #[inline(always)]
     pub(super) fn add_row(&self, row: usize, even: &mut [f32], odd: &mut [f32]) {
         let length = self.dims / 2;
         let nibbles = &self.bytes[self.nibbles.clone()][row * length..][..length];

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use unicode_normalization::{UnicodeNormalization, is_nfkc};
 
 /// Calls `sink` with the runs of a text in order, in lower case.
-pub(crate) fn visit_runs(text: &str, mut sink: impl FnMut(&str)) {
+pub(super) fn visit_runs(text: &str, mut sink: impl FnMut(&str)) {
     let text = to_lower(&split_camel_case(&normalize(text)));
     let mut start = 0;
     let mut current = RunClass::Between;

@@ -4,11 +4,14 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use rstest::rstest;
+use schema::model::memory::MemoryType;
 use schema::settings::{EmbeddingProvider, Settings};
+use schema::tool::{SaveInput, SearchInput};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::*;
+use crate::engine::Engine;
 
 const BUILT_IN: &[u8] = include_bytes!("../../model/static-32k-320-int4.bin");
 
@@ -188,4 +191,26 @@ fn model_directory_is_refused_with_what_to_do() {
 fn special_file_is_refused_as_model() {
     let fault = open_path(Path::new("/dev/null")).unwrap_err();
     assert!(fault.contains("it is not a regular file"), "{fault}");
+}
+
+#[test]
+fn a_question_is_compared_in_the_model_of_the_documents() {
+    let project = tempfile::tempdir().unwrap();
+    let path = project.path().join("mine.bin");
+    std::fs::write(&path, small_model()).unwrap();
+    let settings = Settings {
+        embedding_provider: EmbeddingProvider::Local,
+        embedding_model: Some(path.to_string_lossy().into_owned()),
+        ..Settings::default()
+    };
+    let mut engine = Engine::open_with(project.path(), None, &settings).unwrap();
+    for text in ["the token of a session", "the expiry of a token", "the price of gold"] {
+        engine.save(&SaveInput::new(MemoryType::Learning, text.to_owned())).unwrap();
+    }
+    let input = SearchInput { query: "token".to_owned(), explain: true, ..SearchInput::default() };
+    let first = engine.search(&input).unwrap().results.remove(0);
+    assert!(
+        first.explanation.as_deref().is_some_and(|text| text.contains("vector 0.") && !text.contains("vector 0.000")),
+        "{first:?}"
+    );
 }

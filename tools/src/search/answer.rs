@@ -275,16 +275,13 @@ fn refresh_passage(store: &mut Store, query: &Query, passage: Passage) -> Result
 }
 
 fn explain_score(ranked: &RankedCandidate) -> String {
-    let ScoreReasons { words, synonyms, token_similarity, vector, cross_script, context, features } =
-        ranked.candidate.reasons;
+    let ScoreReasons { words, synonyms, vector, cross_script, context, features } = ranked.candidate.reasons;
     let mut text = format!("words {words:.3}");
     if synonyms >= 0.0005 {
         text.push_str(&format!(" ({synonyms:.3} from synonyms)"));
     }
-    for (name, leg) in [("similar tokens", token_similarity), ("vector", vector)] {
-        if let Some(leg) = leg {
-            text.push_str(&format!(", {name} {leg:.3}"));
-        }
+    if let Some(vector) = vector {
+        text.push_str(&format!(", vector {vector:.3}"));
     }
     if let Some(above) = cross_script {
         text.push_str(&format!(", another script, {above:+.2} standard deviations"));

@@ -19,7 +19,7 @@ use crate::error::ToolError;
 use crate::fulltext::CorpusStats;
 use crate::index::{ChunkRow, Document, Index, memory_title};
 
-/// How many candidates a phrasing brings, and how many of them are compared in detail.
+/// How many candidates a phrasing brings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Breadth {
     /// Candidates by words, if nothing filters. Later ones share fewer and commoner terms.
@@ -28,32 +28,15 @@ pub(super) struct Breadth {
     synonyms: usize,
     /// Near passages by vector, if nothing filters.
     vectors: usize,
-    /// Passages searched for similar tokens: the best by words, and the nearest.
-    pub(super) compared_by_words: usize,
-    pub(super) compared_by_vectors: usize,
-    /// Passages whose neighbours are read, and whose nearest part is computed if they are long.
+    /// Passages whose neighbours are read.
     pub(super) with_neighbours: usize,
 }
 
 impl Breadth {
-    pub(super) const QUESTION: Self = Self {
-        words: 300,
-        synonyms: 150,
-        vectors: 100,
-        compared_by_words: 100,
-        compared_by_vectors: 50,
-        with_neighbours: 40,
-    };
+    pub(super) const QUESTION: Self = Self { words: 300, synonyms: 150, vectors: 100, with_neighbours: 40 };
 
     /// Another phrasing only has to find what the question misses.
-    pub(super) const OTHER_PHRASING: Self = Self {
-        words: 40,
-        synonyms: 20,
-        vectors: 20,
-        compared_by_words: 15,
-        compared_by_vectors: 10,
-        with_neighbours: 6,
-    };
+    pub(super) const OTHER_PHRASING: Self = Self { words: 40, synonyms: 20, vectors: 20, with_neighbours: 6 };
 
     /// Near passages by vector, whose cosines are exact.
     pub(super) fn near(self, filter: &SearchFilter) -> usize {
@@ -349,7 +332,6 @@ pub(super) struct ScoreReasons {
     pub(super) words: f32,
     /// The part of `words` that comes from the glossary.
     pub(super) synonyms: f32,
-    pub(super) token_similarity: Option<f32>,
     pub(super) vector: Option<f32>,
     /// For another script: how many standard deviations nearer than usual it is.
     pub(super) cross_script: Option<f32>,

@@ -1,4 +1,4 @@
-//! Weights of words, similar tokens and vectors.
+//! Weights of words and vectors in a passage, and the bonus of a near passage in another script.
 
 use schema::settings::LegWeights;
 
@@ -6,72 +6,107 @@ use super::options::{Scoring, SearchOptions};
 use crate::embed::EmbeddingLocation;
 
 /// Best weights for a model that reads sentences, on conversation turns in four of five stores.
-const WITH_SENTENCES: LegWeights = LegWeights { words: 65, tokens: 35, vector: 25 };
+const WITH_SENTENCES: LegWeights = LegWeights { words: 65, vector: 25 };
 
-/// Weight of similar tokens in a long passage relative to a short one: a long text has something similar to most words by
-/// chance.
-const TOKENS_IN_LONG: f32 = 0.3;
-
-/// Weight of the vector in a long passage. A sum of words tells more about a long text than about a short one; a sentence
-/// model must squeeze it all into one vector.
-const VECTOR_IN_LONG: f32 = 1.5;
+/// Factor of the vector's weight in a long passage, which has many words of the question by chance.
+const VECTOR_IN_LONG: f32 = 4.0;
+/// The same for a model that reads sentences: it must squeeze a long text into one vector.
 const VECTOR_OF_SENTENCES_IN_LONG: f32 = 0.3;
+/// The same in another script, where most words match through the glossary only.
+const VECTOR_IN_OTHER_SCRIPT: f32 = 6.0;
 
-/// Weights of the legs in a passage.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Bonus of a near passage in another script that has all of the question, as a share of what its relevance lacks to 1. A bonus that is
+/// simply added would put translations before the word itself.
+const BONUS: f32 = 0.55;
+/// Standard deviations above the usual nearness from which the bonus is full.
+const FULL_BONUS_FROM: f32 = 3.7;
+
+#[derive(Debug, Clone, Copy)]
 pub(super) struct LegWeighting {
-    words: f32,
-    tokens: f32,
-    vector: f32,
+    weights: LegWeights,
+    reads_sentences: bool,
 }
 
-/// For a short passage, and for a long one.
+/// The features of a passage on which the weight of its vector depends.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct PassageWeightings([LegWeighting; 2]);
+pub(super) struct PassageForm {
+    pub(super) is_long: bool,
+    pub(super) is_in_other_script: bool,
+}
 
-impl PassageWeightings {
+impl LegWeighting {
     pub(super) fn new(options: SearchOptions<'_>) -> Self {
         let reads_sentences = options.model.is_some_and(|model| model.embedder.location() == EmbeddingLocation::Remote);
         let measured = if reads_sentences { WITH_SENTENCES } else { LegWeights::LOCAL_MODEL_DEFAULT };
         let weights = if let Scoring::Full(Some(weights)) = options.scoring { weights } else { measured };
-        Self::from_weights(weights, reads_sentences)
+        Self { weights, reads_sentences }
     }
 
-    pub(super) fn from_weights(weights: LegWeights, reads_sentences: bool) -> Self {
-        let [words, tokens, vector] = [weights.words, weights.tokens, weights.vector].map(f32::from);
-        let in_long = if reads_sentences { VECTOR_OF_SENTENCES_IN_LONG } else { VECTOR_IN_LONG };
-        Self([
-            LegWeighting { words, tokens, vector },
-            LegWeighting { words, tokens: tokens * TOKENS_IN_LONG, vector: vector * in_long },
-        ])
-    }
-
-    pub(super) fn for_passage(&self, is_long: bool) -> LegWeighting {
-        self.0[usize::from(is_long)]
+    /// Weighted mean of the available legs.
+    pub(super) fn weighted_mean(&self, form: PassageForm, words: f32, vector: Option<f32>) -> f32 {
+        let factor = match (self.reads_sentences, form) {
+            (true, PassageForm { is_long: true, .. }) => VECTOR_OF_SENTENCES_IN_LONG,
+            (false, PassageForm { is_in_other_script: true, .. }) => VECTOR_IN_OTHER_SCRIPT,
+            (false, PassageForm { is_long: true, .. }) => VECTOR_IN_LONG,
+            _ => 1.0,
+        };
+        let [of_words, of_vector] = [f32::from(self.weights.words), f32::from(self.weights.vector) * factor];
+        match vector {
+            Some(vector) if of_words + of_vector > 0.0 => {
+                (words * of_words + vector * of_vector) / (of_words + of_vector)
+            }
+            _ => words,
+        }
     }
 }
 
-impl LegWeighting {
-    /// Weighted mean of the available legs.
-    pub(super) fn weighted_mean(&self, words: f32, tokens: Option<f32>, vector: Option<f32>) -> f32 {
-        let legs = [(Some(words), self.words), (tokens, self.tokens), (vector, self.vector)];
-        let present = legs.iter().filter_map(|(leg, weight)| Some(((*leg)?, *weight)));
-        let (sum, all) = present.fold((0.0, 0.0), |(sum, all), (leg, weight)| (sum + leg * weight, all + weight));
-        if all > 0.0 { sum / all } else { words }
-    }
+/// Relevance of a passage in another script with its nearness, in standard deviations above usual. `coverage` is the share of the question
+/// that it has in words, synonyms, names or numbers: a passage that is near by a single word is seldom the answer.
+pub(super) fn relevance_by_nearness(relevance: f32, coverage: f32, deviations: f32) -> f32 {
+    let nearness = (deviations / FULL_BONUS_FROM).clamp(0.0, 1.0);
+    relevance + (1.0 - relevance).max(0.0) * BONUS * coverage * nearness
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
-    fn sentence_vectors_weigh_more() {
-        let [added_up, sentences] = [(LegWeights::LOCAL_MODEL_DEFAULT, false), (WITH_SENTENCES, true)]
-            .map(|(weights, reads_sentences)| PassageWeightings::from_weights(weights, reads_sentences));
-        let far_in_words = |weighing: LegWeighting| weighing.weighted_mean(0.2, Some(0.2), Some(1.0));
-        assert!(far_in_words(sentences.for_passage(false)) > far_in_words(added_up.for_passage(false)) + 0.1);
-        let in_long = [added_up, sentences].map(|weighings| far_in_words(weighings.for_passage(true)));
-        assert!((in_long[0] - in_long[1]).abs() < 1e-6, "{in_long:?}");
+    fn sentence_vectors_weigh_more_in_short_passages() {
+        let added_up = LegWeighting { weights: LegWeights::LOCAL_MODEL_DEFAULT, reads_sentences: false };
+        let sentences = LegWeighting { weights: WITH_SENTENCES, reads_sentences: true };
+        let far_in_words = |weighting: LegWeighting, is_long| {
+            weighting.weighted_mean(PassageForm { is_long, is_in_other_script: false }, 0.2, Some(1.0))
+        };
+        assert!(far_in_words(sentences, false) > far_in_words(added_up, false) + 0.1);
+        assert!(far_in_words(added_up, true) > far_in_words(sentences, true) + 0.05);
+    }
+
+    #[test]
+    fn nearness_helps_by_coverage_and_never_alone() {
+        let relevance = |coverage| relevance_by_nearness(0.1, coverage, 9.0);
+        let [nothing, word, half, all] = [0.0, 0.05, 0.5, 1.0].map(relevance);
+        assert!((nothing - 0.1).abs() < 1e-6);
+        assert!(nothing < word && word < half && half < all, "{word} {half} {all}");
+        assert!((relevance_by_nearness(0.1, 1.0, -1.0) - 0.1).abs() < 1e-6);
+        assert!(relevance_by_nearness(0.75, 1.0, 9.0) < 0.9, "a text with the word itself ranks first");
+    }
+
+    proptest! {
+        #[test]
+        fn a_better_leg_never_lowers_the_score(
+            words in 0.0f32..1.0, vector in prop::option::of(0.0f32..1.0), better in 0.0f32..1.0,
+            weights in (0u16..=100, 0u16..=100), is_long in any::<bool>(), is_in_other_script in any::<bool>(),
+            reads_sentences in any::<bool>(),
+        ) {
+            let weights = LegWeights { words: weights.0, vector: weights.1 };
+            let weighting = LegWeighting { weights, reads_sentences };
+            let score = |words, vector| weighting.weighted_mean(PassageForm { is_long, is_in_other_script }, words, vector);
+            let before = score(words, vector);
+            prop_assert!(score(words.max(better), vector) >= before - 1e-6);
+            prop_assert!(score(words, vector.map(|leg| leg.max(better))) >= before - 1e-6);
+        }
     }
 }

@@ -11,7 +11,6 @@ use super::fusion::{self, SearchLegs, SearchQuestion};
 use super::options::SearchOptions;
 use super::relevance::RelevanceScorer;
 use super::request::{Phrasing, SearchRequest};
-use super::token_similarity;
 use super::vector_leg::{VectorLeg, VectorQuestion, VectorScores};
 use crate::embed::{EmbeddingLocation, EmbeddingModel};
 use crate::error::ToolError;
@@ -21,10 +20,12 @@ use crate::index::Index;
 /// Why a search goes by words although there is a model.
 const UNKNOWN: &str = "the model does not know the script of this query";
 
+/// Least share of a question that the built-in model must know, because single letters are in every text.
+const MIN_COVERAGE: f32 = 0.5;
+
 /// A phrasing of the question with what its search needs.
 pub(super) struct PhrasingPass<'s> {
     phrasing: &'s Phrasing,
-    /// Without a model if that does not know the script.
     options: SearchOptions<'s>,
     pub(super) corpus: CorpusStats,
     asked_times: AskedTimes,
@@ -48,7 +49,7 @@ pub(super) fn can_compare(model: &EmbeddingModel, phrasing: &Phrasing) -> bool {
 
 fn knows_script(model: &EmbeddingModel, phrasing: &Phrasing) -> bool {
     model.embedder.location() == EmbeddingLocation::Remote
-        || token_similarity::is_known_question(&model.local_model, phrasing.question())
+        || model.local_model.coverage(phrasing.question()) >= MIN_COVERAGE
 }
 
 /// Splits off why something is unavailable, which is no error of the search.
@@ -74,7 +75,6 @@ impl<'s> PhrasingPass<'s> {
         let embedded = leg.map(|leg| leg.embed(phrasing.question(), phrasing.query.translations())).transpose();
         let (embedded, cause) = split_cause(embedded)?;
         let fault = cause.or_else(|| is_unknown.then(|| UNKNOWN.to_owned()));
-        let options = if is_unknown { SearchOptions { model: None, ..options } } else { options };
         let asked_times = AskedTimes::parse(phrasing.question(), now.date());
         let vector_question = embedded.flatten().flatten();
         Ok(Self { phrasing, options, corpus, asked_times, breadth, vector_question, fault })

@@ -3,19 +3,18 @@
 //! Its terms are made like those of documents, so that full text, relevance and snippets agree on a match.
 
 mod builder;
-mod language;
 mod parse;
 mod spelling;
 mod synonyms;
 mod translation;
 
-pub(crate) use language::{LANGUAGES, Translations, language_of};
 pub(crate) use parse::truncated_query;
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::fulltext::QueryTerm;
+use crate::text::script::Script;
 
 /// Words, each made of index terms, and their synonyms.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -88,6 +87,23 @@ impl Query {
     /// The query word by word in other scripts.
     pub(crate) fn translations(&self) -> &Translations {
         &self.translations
+    }
+}
+
+/// The scripts of the languages of the glossary's first columns: English, Korean, Japanese and Chinese.
+const LANGUAGE_SCRIPTS: [Script; 4] = [Script::Other, Script::Hangul, Script::Han, Script::Han];
+
+/// The words of a query in each of these languages, and its names, which are the same in all of them; `None` without a translated
+/// word.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Translations([Option<String>; LANGUAGE_SCRIPTS.len()]);
+
+impl Translations {
+    /// The words of all languages of a script.
+    pub(crate) fn for_script(&self, script: Script) -> Option<String> {
+        let of_script = LANGUAGE_SCRIPTS.iter().zip(&self.0).filter(|(written, _)| **written == script);
+        let texts: Vec<&str> = of_script.filter_map(|(_, text)| text.as_deref()).collect();
+        (!texts.is_empty()).then(|| texts.concat())
     }
 }
 

@@ -8,7 +8,7 @@ mod synonym_matches;
 use adjacency::{Adjacency, proximity_weight};
 use synonym_matches::{SynonymMatcher, SynonymScore};
 
-use super::query::{Query, QueryWord, Translations};
+use super::query::{Query, QueryWord};
 use super::term_matcher::{TermHit, TermMatcher};
 use super::text_features::UTTERANCE;
 use crate::fulltext::CorpusStats;
@@ -55,8 +55,6 @@ pub struct TermEvidence {
     pub strengths: Vec<f32>,
     /// The same without synonyms.
     pub literal: Vec<f32>,
-    /// Weight of the words that occur, with synonyms at their own weight, from 0 to 1; 0 without synonyms.
-    pub synonyms: f32,
     /// Weight of the query's neighbours that are neighbours in the document, from 0 to 1.
     pub phrase: f32,
     /// Weight of the words in the best window of the document, from 0 to 1.
@@ -170,7 +168,7 @@ impl<'q> RelevanceScorer<'q> {
         let literal: Vec<f32> =
             self.query.words().iter().map(|word| self.strength(word, &[], &occurrences, norm)).collect();
         let said: Vec<SynonymScore> = (0..literal.len()).map(|word| self.synonyms.word_score(word, &said)).collect();
-        let is_there = |(own, said): (&f32, &SynonymScore)| *own > 0.0 || said.share > 0.0;
+        let is_there = |(own, said): (&f32, &SynonymScore)| *own > 0.0 || said.whole > 0.0 || !said.parts.is_empty();
         let there = literal.iter().zip(&said).zip(&self.weights).filter(|(found, _)| is_there(*found));
         let there = there.map(|(_, weight)| weight).sum::<f32>().min(1.0);
         let belief = ALONE + (1.0 - ALONE) * there;
@@ -184,7 +182,6 @@ impl<'q> RelevanceScorer<'q> {
                     own.max(said.whole * once).max(in_parts)
                 })
                 .collect(),
-            synonyms: self.synonym_relevance(&literal, &said, belief),
             literal,
             phrase: seen.phrase_weight(),
             proximity: proximity_weight(&places, &self.weights),
@@ -202,11 +199,6 @@ impl<'q> RelevanceScorer<'q> {
         let sum: f32 = strengths.iter().zip(&self.weights).map(|(strength, weight)| weight * strength).sum();
         let phrase = if evidence.length > UTTERANCE { PHRASE_IN_LONG } else { PHRASE };
         (sum * (1.0 + phrase * evidence.phrase + PROXIMITY_BONUS * evidence.proximity)).powf(EXPONENT).min(1.0)
-    }
-
-    /// The query in other languages.
-    pub(crate) fn translations(&self) -> &'q Translations {
-        self.query.translations()
     }
 
     /// Number of documents in the index.
@@ -234,14 +226,6 @@ impl<'q> RelevanceScorer<'q> {
     pub(crate) fn coverage(&self, strengths: &[f32]) -> f32 {
         let occurring = strengths.iter().zip(&self.weights).filter(|(strength, _)| **strength > 0.0);
         occurring.map(|(_, weight)| weight).sum()
-    }
-
-    fn synonym_relevance(&self, literal: &[f32], said: &[SynonymScore], belief: f32) -> f32 {
-        if said.iter().all(|said| said.share <= 0.0) {
-            return 0.0;
-        }
-        let words = literal.iter().zip(said).zip(&self.weights);
-        words.map(|((own, said), weight)| weight * own.max(belief * said.share)).sum()
     }
 
     /// Strength of a word, from 0 to below 1, whose parts have at least the strengths in `least`.

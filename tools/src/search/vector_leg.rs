@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::query::Translations;
 use super::stop_words;
-use crate::embed::{EmbeddingLocation, EmbeddingModel, LocalModel};
+use crate::embed::{EmbedError, Embedder, EmbeddingLocation, EmbeddingModel};
 use crate::error::ToolError;
 use crate::index::{Index, ScriptVectors, VectorLoader, Vectors};
 use crate::text::script::Script;
@@ -22,14 +22,8 @@ const PSEUDO_DOCUMENTS: f64 = 30.0;
 const SAME_SCRIPT_PRIOR: (f64, f64) = (0.12, 0.1);
 const CROSS_SCRIPT_PRIOR: (f64, f64) = (-0.07, 0.045);
 
-/// Nearness from 0 to 1 of a text in the question's script, from its cosine in a model that sums words.
-pub(super) fn similarity_in_script(cosine: f32) -> f32 {
-    let (mean, deviation) = SAME_SCRIPT_PRIOR;
-    ((cosine - mean as f32) / deviation as f32 / MAX_DEVIATIONS).clamp(0.0, 1.0)
-}
-
 /// Standard deviations above the mean that count as 1.
-pub(super) const MAX_DEVIATIONS: f32 = 6.0;
+const MAX_DEVIATIONS: f32 = 6.0;
 
 /// The vectors that questions are compared with. A comparison needs no index, so it can run while another thread reads that.
 #[derive(Debug)]
@@ -91,7 +85,7 @@ impl<'m> VectorLeg<'m> {
         let location = self.model.embedder.location();
         // A model that sums words would mistake function words for content; one that reads sentences needs them.
         let vectors = match location {
-            EmbeddingLocation::InProcess => words_vectors(&self.model.local_model, text, translations),
+            EmbeddingLocation::InProcess => words_vectors(&*self.model.embedder, text, translations)?,
             EmbeddingLocation::Remote => self.model.embedder.embed_query(text)?.map(ScriptVectors::of_all),
         };
         let is_across_scripts = location == EmbeddingLocation::Remote;
@@ -141,14 +135,21 @@ impl<'m> VectorLeg<'m> {
 }
 
 /// The vectors of a question in a model that knows words: for texts in other scripts those of its translated words.
-fn words_vectors(model: &LocalModel, question: &str, translations: &Translations) -> Option<ScriptVectors> {
-    let mut vectors = ScriptVectors::of_all(model.embed(&stop_words::strip_stop_words(question))?);
+fn words_vectors(
+    model: &dyn Embedder,
+    question: &str,
+    translations: &Translations,
+) -> Result<Option<ScriptVectors>, EmbedError> {
+    let Some(own) = model.embed_query(&stop_words::strip_stop_words(question))? else { return Ok(None) };
+    let mut vectors = ScriptVectors::of_all(own);
     for script in Script::ALL {
-        if let Some(vector) = translations.for_script(script).and_then(|text| model.embed(&text)) {
+        if let Some(text) = translations.for_script(script)
+            && let Some(vector) = model.embed_query(&text)?
+        {
             vectors.set(script, vector);
         }
     }
-    Some(vectors)
+    Ok(Some(vectors))
 }
 
 impl VectorQuestion {

@@ -52,11 +52,6 @@ pub(crate) fn is_continuation(c: char) -> bool {
     !c.is_ascii() && (matches!(c, '\u{AD}' | '\u{200C}' | '\u{200D}' | '\u{2060}') || is_combining_mark(c))
 }
 
-/// Whether the start of a text has Hiragana or Katakana, which Chinese does not have.
-pub(crate) fn has_kana(text: &str) -> bool {
-    text.chars().take(200).any(|c| matches!(c, '\u{3041}'..='\u{30FF}'))
-}
-
 /// The script of most letters of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Script {

@@ -12,10 +12,9 @@ const FEWEST: usize = 3;
 /// The share of answers that a threshold may lose on its training stores.
 const MAY_BE_LOST: f64 = 0.01;
 
-/// Candidate weights of similar tokens and of the vector, relative to 65 for words.
 const WORDS: u16 = 65;
-const TOKENS: [u16; 5] = [15, 25, 35, 50, 65];
-const VECTOR: [u16; 3] = [0, 5, 15];
+/// Candidate weights of the vector for this weight of words.
+const VECTOR: [u16; 5] = [0, 3, 5, 10, 15];
 
 /// The shares of questions that lose their answer and that are rightly not answered, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,8 +79,7 @@ pub(crate) fn fit_weights(set: &EvalSet) -> Result<Option<FittedWeights>, String
         return Ok(None);
     }
     let stores = set.groups.iter().map(|group| EvalStore::new(group, set.shape)).collect::<Result<Vec<_>, _>>()?;
-    let grid = TOKENS.into_iter().flat_map(|tokens| VECTOR.map(|vector| LegWeights { words: WORDS, tokens, vector }));
-    let mut tried: Vec<LegWeights> = grid.collect();
+    let mut tried = VECTOR.map(|vector| LegWeights { words: WORDS, vector }).to_vec();
     tried.retain(|weights| *weights != LegWeights::LOCAL_MODEL_DEFAULT);
     tried.insert(0, LegWeights::LOCAL_MODEL_DEFAULT);
     // Sums per weights and store.

@@ -44,7 +44,7 @@ struct EvalArguments {
     set: String,
     /// A model file in our format, measured in addition to the built-in one.
     model: Option<String>,
-    /// Weights of words, similar tokens and vectors.
+    /// Weights of words and vectors.
     weights: Option<LegWeights>,
     /// A file for the scores of the first hits, one question a line.
     dump: Option<PathBuf>,
@@ -116,10 +116,10 @@ impl EvalArguments {
 }
 
 fn parse_weights(text: &str) -> Result<LegWeights, String> {
-    let parts: Vec<u16> = text.split('/').filter_map(|part| part.parse().ok()).collect();
+    let parts: Vec<u16> = text.split('/').map(|part| part.parse().ok()).collect::<Option<_>>().unwrap_or_default();
     match parts[..] {
-        [words, kin, vector] => Ok(LegWeights { words, tokens: kin, vector }),
-        _ => Err(format!("{text:?} does not have the form 65/35/5")),
+        [words, vector] => Ok(LegWeights { words, vector }),
+        _ => Err(format!("{text:?} does not have the form 65/5")),
     }
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn print_thresholds(measured: &LegMeasurement) {
 pub(crate) fn print_weights(set: &str, fitted: Option<&FittedWeights>) {
     let Some(FittedWeights { held_out, fitted, best, default }) = fitted else { return };
     let told = |recall: &[f64; 2]| format!("{:.1} / {:.1}", 100.0 * recall[0], 100.0 * recall[1]);
-    let best = format!("{}/{}/{}", best.words, best.tokens, best.vector);
+    let best = format!("{}/{}", best.words, best.vector);
     print!("    {set} R@5 / R@10, weights chosen by other stores: {}", told(held_out));
     println!("  by all ({best}): {}  the default: {}", told(fitted), told(default));
 }

@@ -4,7 +4,6 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use super::builder::MAX_TERMS;
-use super::language::Translation;
 use super::parse::MAX_BYTES;
 use super::*;
 use crate::text::script::Script;
@@ -98,11 +97,4 @@ proptest! {
 #[case::own_script("how are passwords hashed", Script::Other, "")]
 fn questions_are_translated_word_by_word(#[case] query: &str, #[case] script: Script, #[case] expected: &str) {
     assert_eq!(Query::parse(query).translations().for_script(script).unwrap_or_default(), expected);
-}
-
-#[test]
-fn words_without_a_translation_lower_the_coverage() {
-    let coverage = |query: &str| Query::parse(query).translations().all()[0].as_ref().map(Translation::coverage);
-    assert_eq!(coverage("비밀번호"), Some(1.0));
-    assert!(coverage("비밀번호 얼룩말").is_some_and(|share| (0.3..1.0).contains(&share)));
 }

@@ -31,8 +31,6 @@ pub(super) struct SynonymScore {
     pub(super) whole: f32,
     /// The same for each of its parts; empty without synonyms of parts.
     pub(super) parts: Vec<f32>,
-    /// Total weight.
-    pub(super) share: f32,
 }
 
 impl<'q> SynonymMatcher<'q> {
@@ -54,7 +52,7 @@ impl<'q> SynonymMatcher<'q> {
     pub(super) fn word_score(&self, word: usize, said: &[usize]) -> SynonymScore {
         let (mut whole, mut parts) = (0.0f32, Vec::new());
         if said.is_empty() {
-            return SynonymScore { whole, parts, share: 0.0 };
+            return SynonymScore { whole, parts };
         }
         let of_word = &self.query.words()[word].parts;
         let is_said = |link: &&SynonymLink| said.contains(&link.synonym);
@@ -67,10 +65,7 @@ impl<'q> SynonymMatcher<'q> {
                 }
             }
         }
-        let shares: f32 = of_word.iter().map(|(_, share)| share).sum();
-        let in_parts =
-            of_word.iter().zip(&parts).map(|((_, share), worth)| share * worth).sum::<f32>() / shares.max(1.0);
-        SynonymScore { whole, parts, share: whole.max(in_parts) }
+        SynonymScore { whole, parts }
     }
 }
 
