@@ -5,7 +5,7 @@ use schema::settings::LegWeights;
 use super::options::{Scoring, SearchOptions};
 use crate::embed::EmbeddingLocation;
 
-/// Best weights for a model that reads sentences, on conversation turns in four of five stores.
+/// Weights for a model that reads sentences. See docs/dev/retrieval.md.
 const WITH_SENTENCES: LegWeights = LegWeights { words: 65, vector: 25 };
 
 /// Factor of the vector's weight in a long passage, which has many words of the question by chance.
