@@ -7,8 +7,17 @@ use super::tokens::{SIGNS, Token, Vocabulary};
 /// How many classes a sentence can have: six conclusions in the order of `KINDS`, or no conclusion.
 pub const CLASSES: usize = 7;
 
+/// How many numbers the vector of a token has.
+pub const DIMS: usize = 16;
+
 /// How many tokens the filters see at once.
 pub const WIDTHS: [usize; 4] = [1, 2, 3, 4];
+
+/// How many filters there are of each width.
+pub const FILTERS: usize = 24;
+
+/// How many values are pooled from a sentence.
+pub const POOLED: usize = FILTERS * WIDTHS.len() + DIMS;
 
 /// The probabilities of the classes.
 pub type Probabilities = [f32; CLASSES];
@@ -18,26 +27,33 @@ pub type Probabilities = [f32; CLASSES];
 pub struct ClassifierNetwork {
     /// The hashes of the pieces in ascending order. The index of a piece is its number.
     hashes: Vec<u32>,
-    dims: usize,
     members: Vec<(Table, Member)>,
 }
 
 /// The token vectors of a member: a row of 4-bit numbers for each piece and each sign, and a scale for each dimension.
 #[derive(Debug)]
 struct Table {
-    rows: &'static [u8],
-    scales: Vec<f32>,
+    rows: &'static [[u8; DIMS / 2]],
+    scales: [f32; DIMS],
 }
 
 /// The weights of a member, except its token vectors.
 #[derive(Debug, Clone, Default)]
 pub struct Member {
-    /// The filters of each width, each with a bias and weights.
-    pub filters: Vec<Vec<(f32, Vec<f32>)>>,
+    /// The filters of each width.
+    pub filters: [Filters; WIDTHS.len()],
     /// The weights of the sentence itself, of the one before it and of the one after it.
     pub output: [Vec<Probabilities>; 3],
     pub features: Vec<Probabilities>,
     pub bias: Probabilities,
+}
+
+/// The filters of one width.
+#[derive(Debug, Clone, Default)]
+pub struct Filters {
+    pub biases: [f32; FILTERS],
+    /// The weights of all filters for each number of a window, so that the filters are computed side by side.
+    pub weights: Vec<[f32; FILTERS]>,
 }
 
 /// The FNV-1a hash.
@@ -57,21 +73,24 @@ impl ClassifierNetwork {
         let mut bytes = Bytes(file);
         let [pieces, dims, filters, members] =
             [bytes.u16()?, bytes.u16()?, bytes.u16()?, bytes.u16()?].map(usize::from);
-        let hashes = (0..pieces).map(|_| bytes.u32()).collect::<Option<_>>()?;
+        if (dims, filters) != (DIMS, FILTERS) {
+            return None;
+        }
+        let hashes = bytes.arrays(pieces)?.iter().map(|hash| u32::from_le_bytes(*hash)).collect();
         let mut member = || {
-            let scales = (0..dims).map(|_| bytes.f32()).collect::<Option<_>>()?;
-            let rows = bytes.take((pieces + SIGNS) * dims / 2)?;
-            Some((Table { rows, scales }, Member::parse(&mut bytes, dims, filters)?))
+            let scales = bytes.f32s()?;
+            let rows = bytes.arrays(pieces + SIGNS)?;
+            Some((Table { rows, scales }, Member::parse(&mut bytes)?))
         };
         let members = (0..members).map(|_| member()).collect::<Option<_>>()?;
-        bytes.0.is_empty().then_some(Self { hashes, dims, members })
+        bytes.0.is_empty().then_some(Self { hashes, members })
     }
 
     /// Returns the class probabilities of each sentence in a message.
     pub fn judge(&self, message: &[Judged]) -> Vec<Probabilities> {
         let mut sums = vec![[0.0; CLASSES]; message.len()];
         for (table, member) in &self.members {
-            let pool = |judged: &Judged| member.pool(&self.vectors(table, &judged.tokens), self.dims);
+            let pool = |judged: &Judged| member.pool(&self.vectors(table, &judged.tokens));
             let pooled: Vec<_> = message.iter().map(pool).collect();
             for (judged, (sum, own)) in message.iter().zip(sums.iter_mut().zip(&pooled)) {
                 let around =
@@ -83,34 +102,51 @@ impl ClassifierNetwork {
         sums
     }
 
-    /// Returns the vectors of tokens, one after the other.
-    fn vectors(&self, table: &Table, tokens: &[Token]) -> Vec<f32> {
-        let mut vectors = Vec::with_capacity(tokens.len() * self.dims);
-        for token in tokens {
+    fn vectors(&self, table: &Table, tokens: &[Token]) -> Vec<[f32; DIMS]> {
+        let vector = |token: &Token| {
             let row = match token {
                 Token::Piece(piece) => usize::from(*piece),
                 Token::Sign(sign) => self.hashes.len() + *sign as usize,
             };
-            let row = &table.rows[row * self.dims / 2..][..self.dims / 2];
-            let numbers = row.iter().flat_map(|byte| [byte & 15, byte >> 4]);
-            vectors.extend(numbers.zip(&table.scales).map(|(number, scale)| (f32::from(number) - 8.0) * scale));
+            let mut vector = [0.0; DIMS];
+            let numbers = table.rows[row].iter().flat_map(|byte| [byte & 15, byte >> 4]);
+            for ((value, number), scale) in vector.iter_mut().zip(numbers).zip(&table.scales) {
+                *value = (f32::from(number) - 8.0) * scale;
+            }
+            vector
+        };
+        tokens.iter().map(vector).collect()
+    }
+}
+
+impl Filters {
+    /// Returns the greatest answer of each filter to any window, at least 0.
+    fn greatest(&self, vectors: &[[f32; DIMS]], width: usize) -> [f32; FILTERS] {
+        let mut greatest = [0.0f32; FILTERS];
+        for window in vectors.windows(width) {
+            let mut answers = self.biases;
+            for (number, weights) in window.as_flattened().iter().zip(&self.weights) {
+                for (answer, weight) in answers.iter_mut().zip(weights) {
+                    *answer += number * weight;
+                }
+            }
+            for (greatest, answer) in greatest.iter_mut().zip(answers) {
+                *greatest = greatest.max(answer);
+            }
         }
-        vectors
+        greatest
     }
 }
 
 impl Member {
-    /// Returns the maximum of each filter, then the mean of the vectors.
-    pub fn pool(&self, vectors: &[f32], dims: usize) -> Vec<f32> {
-        let mut pooled = Vec::new();
+    /// Returns the greatest answer of each filter, then the mean of the vectors.
+    fn pool(&self, vectors: &[[f32; DIMS]]) -> Vec<f32> {
+        let mut pooled = Vec::with_capacity(POOLED);
         for (filters, width) in self.filters.iter().zip(WIDTHS) {
-            pooled.extend(filters.iter().map(|(bias, weights)| {
-                let windows = vectors.windows(width * dims).step_by(dims);
-                windows.map(|window| dot(window, weights) + bias).fold(0.0, f32::max)
-            }));
+            pooled.extend(filters.greatest(vectors, width));
         }
-        let count = (vectors.len() / dims).max(1) as f32;
-        pooled.extend((0..dims).map(|at| vectors.iter().skip(at).step_by(dims).sum::<f32>() / count.sqrt()));
+        let count = vectors.len().max(1) as f32;
+        pooled.extend((0..DIMS).map(|at| vectors.iter().map(|vector| vector[at]).sum::<f32>() / count.sqrt()));
         pooled
     }
 
@@ -126,37 +162,23 @@ impl Member {
         softmax(classes)
     }
 
-    fn parse(bytes: &mut Bytes, dims: usize, filters: usize) -> Option<Self> {
+    fn parse(bytes: &mut Bytes) -> Option<Self> {
         let mut member = Self::default();
-        for width in WIDTHS {
-            let of_width = (0..filters).map(|_| Some((bytes.f32()?, bytes.scaled(width * dims)?)));
-            member.filters.push(of_width.collect::<Option<_>>()?);
+        for (filters, width) in member.filters.iter_mut().zip(WIDTHS) {
+            filters.weights = vec![[0.0; FILTERS]; width * DIMS];
+            for at in 0..FILTERS {
+                filters.biases[at] = bytes.f32()?;
+                let weights = bytes.scaled(width * DIMS)?;
+                filters.weights.iter_mut().zip(weights).for_each(|(all, weight)| all[at] = weight);
+            }
         }
-        let pooled = filters * WIDTHS.len() + dims;
         for output in &mut member.output {
-            *output = rows(&bytes.scaled(pooled * CLASSES)?);
+            *output = bytes.rows(POOLED)?;
         }
-        member.features = rows(&bytes.scaled(FEATURES * CLASSES)?);
-        for class in &mut member.bias {
-            *class = bytes.f32()?;
-        }
+        member.features = bytes.rows(FEATURES)?;
+        member.bias = bytes.f32s()?;
         Some(member)
     }
-}
-
-fn rows(values: &[f32]) -> Vec<Probabilities> {
-    values.as_chunks().0.to_vec()
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let mut sums = [0.0; 8];
-    for (a, b) in a.iter().zip(b) {
-        for at in 0..8 {
-            sums[at] += a[at] * b[at];
-        }
-    }
-    sums.iter().sum::<f32>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f32>()
 }
 
 fn softmax(mut classes: Probabilities) -> Probabilities {
@@ -176,21 +198,32 @@ impl Bytes {
         Some(taken)
     }
 
-    fn u16(&mut self) -> Option<u16> {
-        self.take(2)?.try_into().ok().map(u16::from_le_bytes)
+    fn arrays<const N: usize>(&mut self, count: usize) -> Option<&'static [[u8; N]]> {
+        Some(self.take(count * N)?.as_chunks().0)
     }
 
-    fn u32(&mut self) -> Option<u32> {
-        self.take(4)?.try_into().ok().map(u32::from_le_bytes)
+    fn u16(&mut self) -> Option<u16> {
+        self.take(2)?.try_into().ok().map(u16::from_le_bytes)
     }
 
     fn f32(&mut self) -> Option<f32> {
         self.take(4)?.try_into().ok().map(f32::from_le_bytes)
     }
 
+    fn f32s<const N: usize>(&mut self) -> Option<[f32; N]> {
+        let numbers: &[[u8; 4]; N] = self.arrays(N)?.try_into().ok()?;
+        Some(numbers.map(f32::from_le_bytes))
+    }
+
     /// Reads a scale and 8-bit numbers.
-    fn scaled(&mut self, count: usize) -> Option<Vec<f32>> {
+    fn scaled(&mut self, count: usize) -> Option<impl Iterator<Item = f32> + use<>> {
         let scale = self.f32()?;
-        Some(self.take(count)?.iter().map(|value| f32::from(*value as i8) * scale).collect())
+        Some(self.take(count)?.iter().map(move |value| f32::from(*value as i8) * scale))
+    }
+
+    /// Reads a scale and 8-bit numbers for each class.
+    fn rows(&mut self, count: usize) -> Option<Vec<Probabilities>> {
+        let numbers: Vec<f32> = self.scaled(count * CLASSES)?.collect();
+        Some(numbers.as_chunks().0.to_vec())
     }
 }

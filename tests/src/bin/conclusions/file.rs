@@ -1,9 +1,9 @@
 //! Writes the file of the network. Token vectors have 4 bits per value and a scale per dimension. The other weights have 8 bits and a scale
 //! per filter and layer.
 
-use schema::host::classifier::network::Member;
+use schema::host::classifier::network::{DIMS, FILTERS, Member};
 
-use crate::training::{DIMS, FILTERS, Trained};
+use crate::training::Trained;
 use crate::vocabulary::Pieces;
 
 /// The number of standard deviations at which vector values are clipped.
@@ -35,9 +35,12 @@ fn spread(values: impl Iterator<Item = f32> + Clone) -> f32 {
 }
 
 fn write_member(member: &Member, file: &mut Vec<u8>) {
-    for (bias, weights) in member.filters.iter().flatten() {
-        file.extend(bias.to_le_bytes());
-        write_scaled(weights, file);
+    for filters in &member.filters {
+        for (at, bias) in filters.biases.iter().enumerate() {
+            file.extend(bias.to_le_bytes());
+            let weights: Vec<f32> = filters.weights.iter().map(|all| all[at]).collect();
+            write_scaled(&weights, file);
+        }
     }
     for layer in member.output.iter().chain([&member.features]) {
         write_scaled(layer.as_flattened(), file);

@@ -6,19 +6,12 @@ use std::thread;
 
 use schema::host::classifier::KINDS;
 use schema::host::classifier::message::{FEATURES, Judged, judged};
-use schema::host::classifier::network::{CLASSES, Member, Probabilities, WIDTHS};
+use schema::host::classifier::network::{CLASSES, DIMS, FILTERS, Filters, Member, POOLED, Probabilities, WIDTHS};
 use schema::host::classifier::sentences::Place;
 use schema::host::classifier::tokens::{SIGNS, Sign, Token};
 
 use crate::labelled::Labelled;
 use crate::vocabulary::{Pieces, STATIC_DIMS};
-
-/// The dimensions of a token's vector, and the number of filters of each width.
-pub(crate) const DIMS: usize = 16;
-pub(crate) const FILTERS: usize = 24;
-
-/// The number of pooled values of a sentence.
-const POOLED: usize = FILTERS * WIDTHS.len() + DIMS;
 
 const EPOCHS: usize = 28;
 const BATCH: usize = 16;
@@ -369,15 +362,15 @@ impl<'a> Trainer<'a> {
 
     fn member(&self) -> Member {
         let rows = |from: usize, count: usize| self.weights[from..][..count * CLASSES].as_chunks().0.to_vec();
-        let filters = WIDTHS.into_iter().enumerate().map(|(which, width)| {
-            let weights = self.weights[self.layout.filters[which]..].chunks_exact(width * DIMS).take(FILTERS);
-            weights
-                .enumerate()
-                .map(|(at, weights)| (self.weights[self.layout.biases[which] + at], weights.to_vec()))
-                .collect()
-        });
+        let mut filters: [Filters; WIDTHS.len()] = Default::default();
+        for (which, (filters, width)) in filters.iter_mut().zip(WIDTHS).enumerate() {
+            let weights = &self.weights[self.layout.filters[which]..];
+            filters.biases.copy_from_slice(&self.weights[self.layout.biases[which]..][..FILTERS]);
+            let of_number = |at: usize| std::array::from_fn(|filter| weights[filter * width * DIMS + at]);
+            filters.weights = (0..width * DIMS).map(of_number).collect();
+        }
         Member {
-            filters: filters.collect(),
+            filters,
             output: self.layout.output.map(|from| rows(from, POOLED)),
             features: rows(self.layout.features, FEATURES),
             bias: rows(self.layout.bias, 1)[0],
