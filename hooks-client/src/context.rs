@@ -44,7 +44,7 @@ impl HookSession<'_> {
     ) -> Result<Option<String>, StoreError> {
         let LoadedSettings { settings, problems, .. } = loaded;
         if let Err(refused) = self.layout.verify_dirs() {
-            // A store that is not used has no log of faults either.
+            // A refused store has no error log either.
             return Ok(warn_at_start(self.host, &format!("The project's memory is not used: {refused}")));
         }
         let is_wanted = match settings.brief {

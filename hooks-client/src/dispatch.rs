@@ -15,7 +15,7 @@ use schema::store::{StoreError, hook_log};
 use crate::backfill;
 use crate::command::HookCommand;
 use crate::hook_session::HookSession;
-use crate::turn::{Keep, last_answer_of};
+use crate::turn::{SavedPart, last_answer_of};
 
 /// Records what `command` covers in a payload, and returns what to print for the host.
 pub(crate) fn dispatch(
@@ -30,7 +30,7 @@ pub(crate) fn dispatch(
     else {
         return Ok(None);
     };
-    let session_id = if session_id.is_empty() { of_process(environment::text) } else { session_id };
+    let session_id = if session_id.is_empty() { session_id_of_process(environment::text) } else { session_id };
     let mut session = HookSession {
         host,
         layout,
@@ -50,7 +50,7 @@ pub(crate) fn dispatch(
         }
         (HookCommand::PromptSave, EventKind::Prompt(text)) if loaded.settings.recall => {
             let saved =
-                if loaded.settings.capture { session.begin_turn(&text, Keep::Prompt, transcript) } else { Ok(()) };
+                if loaded.settings.capture { session.begin_turn(&text, SavedPart::Prompt, transcript) } else { Ok(()) };
             // The answer does not depend on it.
             log_failure(layout, saved);
             return Ok(session.prompt_context(&text));
@@ -65,9 +65,9 @@ pub(crate) fn dispatch(
             return Ok(transcript.filter(|_| !is_continued).and_then(|path| session.reminder(path)));
         }
         _ if !loaded.settings.capture => Ok(()),
-        (HookCommand::PromptSave, EventKind::Prompt(text)) => session.begin_turn(&text, Keep::Prompt, transcript),
+        (HookCommand::PromptSave, EventKind::Prompt(text)) => session.begin_turn(&text, SavedPart::Prompt, transcript),
         (HookCommand::PromptSave, EventKind::Acknowledgement(text)) => {
-            session.begin_turn(&text, Keep::Conclusions, transcript)
+            session.begin_turn(&text, SavedPart::Conclusions, transcript)
         }
         (HookCommand::Track, EventKind::ToolUse(used)) => session.track_use(used),
         // Failed edits name their files.
@@ -76,25 +76,27 @@ pub(crate) fn dispatch(
         {
             Ok(())
         }
-        (HookCommand::Track, EventKind::Failure(text)) => session.fail(text),
+        (HookCommand::Track, EventKind::Failure(text)) => session.save_failure(text),
         (HookCommand::Complete, EventKind::TurnEnd(answer)) => session.end_turn(answer, transcript),
         (HookCommand::Subagent, EventKind::Report { agent_type, text }) => {
             let text =
                 text.or_else(|| last_answer_of(payload.agent_transcript_path.as_deref(), TranscriptThread::Subagent));
-            text.map_or(Ok(()), |text| session.report(agent_type, &text))
+            text.map_or(Ok(()), |text| session.save_subagent_report(agent_type, &text))
         }
         (HookCommand::Flush, EventKind::BeforeCompaction) => {
-            let interrupted = session.interrupt(None);
-            let kept = session.save_prepared(&session.concluded_since_compaction(transcript));
+            let interrupted = session.save_open_turn(None);
+            let kept = session.save_prepared(&session.prepare_conclusions_since_compaction(transcript));
             // The turn continues after the compaction.
-            interrupted.and_then(|turn| turn.prompt.map_or(Ok(()), |prompt| session.begin(&prompt))).and(kept)
+            interrupted
+                .and_then(|turn| turn.prompt.map_or(Ok(()), |prompt| session.record_turn_start(&prompt)))
+                .and(kept)
         }
         (HookCommand::Compact, EventKind::AfterCompaction(summary)) => {
             session.capture([session.new_draft(MemoryType::SessionSummary, summary, session.now)])
         }
         (HookCommand::Save, EventKind::SessionEnd) => {
             track_buffer::remove_old_files(layout);
-            let kept = session.interrupt(transcript).map(drop).and(session.close_session(payload));
+            let kept = session.save_open_turn(transcript).map(drop).and(session.close_session(payload));
             // Close the store first: the last process to close a database checkpoints it, and that should be the backfill.
             drop(session);
             backfill::start_backfill(layout, &loaded.settings);
@@ -112,15 +114,15 @@ fn log_failure(layout: &Layout, saved: Result<(), StoreError>) {
 }
 
 /// Names the session after the process if the host gives neither its id nor its transcript.
-fn of_process(variable: impl Fn(&str) -> Option<String>) -> String {
+fn session_id_of_process(variable: impl Fn(&str) -> Option<String>) -> String {
     let named = |name| variable(name).filter(|value| !value.trim().is_empty());
     named("CLAUDE_CODE_SESSION_ID").unwrap_or_else(|| {
-        let process = named("CLAUDE_PID").unwrap_or_else(parent);
+        let process = named("CLAUDE_PID").unwrap_or_else(parent_process_id);
         format!("process-{process}")
     })
 }
 
-fn parent() -> String {
+fn parent_process_id() -> String {
     #[cfg(unix)]
     {
         std::os::unix::process::parent_id().to_string()

@@ -35,11 +35,11 @@ const WATCH_STACK: usize = 64 * 1024;
 /// The stack of the thread that writes unsaved memories into the spool, in bytes.
 const SPOOL_STACK: usize = 512 * 1024;
 
-/// The time to spool memories and note that the deadline passed. The disk may be what does not respond.
-const NOTING: Duration = Duration::from_millis(50);
+/// The time before the deadline that is reserved for spooling and logging, on another thread because the disk may hang.
+const SHUTDOWN_RESERVE: Duration = Duration::from_millis(50);
 
 /// The store whose log gets the faults, once it is known.
-static STORE: OnceLock<Layout> = OnceLock::new();
+static LAYOUT: OnceLock<Layout> = OnceLock::new();
 
 /// Runs the client with the arguments and input of the process.
 pub fn main() -> ExitCode {
@@ -54,7 +54,7 @@ pub fn main() -> ExitCode {
         ("embed-backfill", _) => {}
         ("--version" | "-V", _) => print_answer(&format!("jikime-hook {}\n", env!("CARGO_PKG_VERSION"))),
         ("" | "--help" | "-h", _) => print_answer(&HookCommand::help_text()),
-        // Settings that are written by hand or for another version. Their author wants to know.
+        // The host's settings were written by hand or for another version: report the mistake to their author.
         (unknown, _) => {
             let _ = writeln!(io::stderr(), "jikime-hook: unknown command {unknown:?}; --help lists the commands");
         }
@@ -100,7 +100,7 @@ fn run_command(command: Option<HookCommand>, arguments: Arguments) {
     let name = command.map_or("an event", HookCommand::name);
     exit_after(command);
     panic::set_hook(Box::new(move |fault| {
-        end_early(&format!("jikime-hook panicked in {name}: {fault}"));
+        spool_and_log(&format!("jikime-hook panicked in {name}: {fault}"));
         process::exit(0);
     }));
     match handle_event(command, arguments) {
@@ -110,14 +110,14 @@ fn run_command(command: Option<HookCommand>, arguments: Arguments) {
             note_time(command, started.elapsed());
         }
         // Without a store there is nowhere to report it.
-        Err(fault) => STORE.get().into_iter().for_each(|layout| hook_log::append_error(layout, &*fault)),
+        Err(fault) => LAYOUT.get().into_iter().for_each(|layout| hook_log::append_error(layout, &*fault)),
     }
 }
 
 /// Notes how long this process took, once.
 fn note_time(command: Option<HookCommand>, took: Duration) {
     static NOTED: OnceLock<()> = OnceLock::new();
-    if let Some(layout) = STORE.get()
+    if let Some(layout) = LAYOUT.get()
         && NOTED.set(()).is_ok()
     {
         hook_log::append_time(layout, command.map_or("unknown", HookCommand::name), took);
@@ -140,13 +140,13 @@ enum HandledEvent {
 fn exit_after(command: Option<HookCommand>) {
     let deadline = command.map_or(MAX_RUN_TIME, HookCommand::deadline);
     let watch = move || {
-        thread::sleep(deadline.saturating_sub(NOTING));
+        thread::sleep(deadline.saturating_sub(SHUTDOWN_RESERVE));
         let noting = thread::Builder::new().stack_size(SPOOL_STACK).spawn(move || {
-            end_early(&format!("stopped at its limit of {} ms, before everything was done", deadline.as_millis()));
+            spool_and_log(&format!("stopped at its limit of {} ms, before everything was done", deadline.as_millis()));
             note_time(command, deadline);
         });
         drop(noting);
-        thread::sleep(NOTING);
+        thread::sleep(SHUTDOWN_RESERVE);
         process::exit(0);
     };
     // Without this thread only the host's own limit applies.
@@ -188,7 +188,7 @@ fn find_store(project: Option<PathBuf>, directory: Option<&Path>) -> Result<&'st
         directory.clone_into(&mut request.working_directory);
     }
     let root = resolve(&request)?.root;
-    Ok(STORE.get_or_init(|| Layout::new(&root)))
+    Ok(LAYOUT.get_or_init(|| Layout::new(&root)))
 }
 
 /// Dispatches all payloads of an event. Only the use of a tool has several. Returns the last answer.
@@ -207,9 +207,9 @@ fn dispatch_all(
     Ok(answer)
 }
 
-/// Leaves what is not saved yet in the spool, and notes a fault where `memory_stats` finds it.
-fn end_early(fault: &str) {
-    let Some(layout) = STORE.get() else { return };
+/// Spools unsaved memories and logs why the hook stopped.
+fn spool_and_log(fault: &str) {
+    let Some(layout) = LAYOUT.get() else { return };
     if let Err(error) = spool_unsaved(layout) {
         hook_log::append_error(layout, &error);
     }

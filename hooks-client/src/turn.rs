@@ -1,6 +1,6 @@
 //! Records the turns of a session: prompts, changes, failures, answers, and what they conclude.
 //!
-//! Texts are saved before anything else of their event is computed, so that the deadline costs no text.
+//! Texts are saved before anything else of their event is computed, so that a hook that reaches its deadline loses no text.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ use schema::store::StoreError;
 
 use crate::hook_session::HookSession;
 
-/// The most conclusions that are saved before a compaction. Of more, the last ones are saved.
+/// The most conclusions that are saved before a compaction. If there are more, the last ones are saved.
 const CONCLUSIONS_AT_COMPACTION: usize = 20;
 
 /// A turn whose changes were saved.
@@ -36,7 +36,7 @@ pub(crate) struct SavedTurn {
 
 /// The part of a prompt that is saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
+pub(crate) enum SavedPart {
     /// The prompt and its conclusions.
     Prompt,
     /// Its conclusions, because it means nothing by itself.
@@ -60,12 +60,12 @@ impl HookSession<'_> {
         noted.or_else(|fault| {
             let mut uses = ToolUses::new(self.now);
             uses.take_in(track_buffer::line_of(&used, is_success, self.sanitizer), self.now);
-            self.spool(&Vec::from_iter(self.used(uses)), fault)
+            self.spool(&Vec::from_iter(self.prepare_tool_usage(uses)), fault)
         })
     }
 
     /// Records a failure, and notes its topics to recognise a later success.
-    pub(crate) fn fail(&mut self, text: String) -> Result<(), StoreError> {
+    pub(crate) fn save_failure(&mut self, text: String) -> Result<(), StoreError> {
         let topics = topics_of(&text);
         self.capture([self.new_draft(MemoryType::Error, text, self.now)])?;
         self.create_dirs()?;
@@ -74,28 +74,30 @@ impl HookSession<'_> {
     }
 
     /// Finishes the last turn if it had no end, and records a prompt and its conclusions.
-    pub(crate) fn begin_turn(&mut self, prompt: &str, keep: Keep, transcript: Option<&str>) -> Result<(), StoreError> {
-        let asked = (keep == Keep::Prompt).then(|| self.new_draft(MemoryType::UserPrompt, prompt.to_owned(), self.now));
+    pub(crate) fn begin_turn(
+        &mut self,
+        prompt: &str,
+        keep: SavedPart,
+        transcript: Option<&str>,
+    ) -> Result<(), StoreError> {
+        let asked =
+            (keep == SavedPart::Prompt).then(|| self.new_draft(MemoryType::UserPrompt, prompt.to_owned(), self.now));
         let asked = asked.and_then(|draft| prepare(draft, self.sanitizer));
         let id = asked.as_ref().map(PreparedMemory::id);
         let ended = self.save_turn(asked);
-        let begun = self.begin(&TurnPrompt { memory: id.clone() });
+        let begun = self.record_turn_start(&TurnPrompt { memory: id.clone() });
         let before = ended.as_ref().ok().cloned().unwrap_or_default();
-        let mut concluded = self.concluded_in_ended(before, transcript, Some(prompt));
+        let mut concluded = self.prepare_open_turn_conclusions(before, transcript, Some(prompt));
         // An acknowledgement concludes nothing by itself, but may accept what was recommended.
-        if keep == Keep::Prompt || may_choose(prompt) {
-            concluded.extend(self.concluded_in_prompt(id, prompt, transcript));
+        if keep == SavedPart::Prompt || may_choose(prompt) {
+            concluded.extend(self.prepare_prompt_conclusions(id, prompt, transcript));
         }
         ended.map(drop).and(self.save_prepared(&concluded)).and(begun)
     }
 
+    /// Records what a turn changed, then its answer and the conclusions of all its texts.
     pub(crate) fn end_turn(&mut self, answer: Option<String>, transcript: Option<&str>) -> Result<(), StoreError> {
         let answer = answer.or_else(|| last_answer_of(transcript, TranscriptThread::Main));
-        self.finish_turn(answer, transcript)
-    }
-
-    /// Records what a turn changed, then its answer and the conclusions of all its texts.
-    fn finish_turn(&mut self, answer: Option<String>, transcript: Option<&str>) -> Result<(), StoreError> {
         let said = answer.clone().map(|text| self.new_draft(MemoryType::AssistantResponse, text, self.now));
         let said = said.and_then(|draft| prepare(draft, self.sanitizer));
         let id = said.as_ref().map(PreparedMemory::id);
@@ -103,7 +105,7 @@ impl HookSession<'_> {
         let mut said = self.texts_of_turn(transcript, None);
         said.texts.extend(answer);
         let files = saved.as_ref().map(|turn| turn.files.clone()).unwrap_or_default();
-        let concluded = self.concluded_in_turn(id, said, &files);
+        let concluded = self.prepare_turn_conclusions(id, said, &files);
         saved.map(drop).and(self.save_prepared(&concluded))
     }
 
@@ -113,7 +115,7 @@ impl HookSession<'_> {
         let (mut text, mut turn) = (text, SavedTurn::default());
         let taken = track_buffer::take_uses(layout, &session_id, |taken| {
             turn = SavedTurn { prompt: taken.prompt.clone(), files: taken.files.clone() };
-            let used = self.used(taken);
+            let used = self.prepare_tool_usage(taken);
             self.save_prepared(&used.into_iter().chain(text.take()).collect::<Vec<_>>())
         });
         // A buffer that cannot be read is reported, but must not cost the text.
@@ -121,45 +123,55 @@ impl HookSession<'_> {
     }
 
     /// Notes that a turn begins with this prompt.
-    pub(crate) fn begin(&self, prompt: &TurnPrompt) -> Result<(), StoreError> {
+    pub(crate) fn record_turn_start(&self, prompt: &TurnPrompt) -> Result<(), StoreError> {
         self.create_dirs()?;
         track_buffer::begin(self.layout, &self.session_id, prompt, &self.now)
     }
 
     /// Records the changes and conclusions of a turn that may have no end.
-    pub(crate) fn interrupt(&mut self, transcript: Option<&str>) -> Result<SavedTurn, StoreError> {
+    pub(crate) fn save_open_turn(&mut self, transcript: Option<&str>) -> Result<SavedTurn, StoreError> {
         let turn = self.save_turn(None)?;
-        let concluded = self.concluded_in_ended(turn.clone(), transcript, None);
+        let concluded = self.prepare_open_turn_conclusions(turn.clone(), transcript, None);
         self.save_prepared(&concluded).map(|()| turn)
     }
 
     /// Returns the conclusions of a turn that had no end. `next` is the prompt after it.
-    fn concluded_in_ended(&self, turn: SavedTurn, transcript: Option<&str>, next: Option<&str>) -> Vec<PreparedMemory> {
+    fn prepare_open_turn_conclusions(
+        &self,
+        turn: SavedTurn,
+        transcript: Option<&str>,
+        next: Option<&str>,
+    ) -> Vec<PreparedMemory> {
         let SavedTurn { prompt: Some(prompt), files } = turn else { return Vec::new() };
-        self.concluded_in_turn(prompt.memory, self.texts_of_turn(transcript, next), &files)
+        self.prepare_turn_conclusions(prompt.memory, self.texts_of_turn(transcript, next), &files)
     }
 
     /// Returns a memory of a turn's changes.
-    fn used(&self, taken: ToolUses) -> Option<PreparedMemory> {
+    fn prepare_tool_usage(&self, taken: ToolUses) -> Option<PreparedMemory> {
         let draft = self.new_draft(MemoryType::ToolUsage, taken.text()?, taken.at);
         Some(prepare(draft, self.sanitizer)?.with_succeeded(taken.succeeded))
     }
 
-    pub(crate) fn report(&mut self, agent_type: Option<String>, text: &str) -> Result<(), StoreError> {
+    pub(crate) fn save_subagent_report(&mut self, agent_type: Option<String>, text: &str) -> Result<(), StoreError> {
         let report = agent_type.map_or_else(|| text.to_owned(), |kind| format!("{kind}: {text}"));
         let prepared = prepare(self.new_draft(MemoryType::SubagentResult, report, self.now), self.sanitizer);
         let id = prepared.as_ref().map(PreparedMemory::id);
         let saved = self.save_prepared(&Vec::from_iter(prepared));
-        saved.and(self.save_prepared(&self.concluded(id, Speaker::Agent, [text], &[])))
+        saved.and(self.save_prepared(&self.prepare_conclusions(id, Speaker::Agent, [text], &[])))
     }
 
     /// Returns the conclusions in the texts of a turn, and the decisions in the dialogues of the host.
-    fn concluded_in_turn(&self, source: Option<MemoryId>, said: TurnTexts, files: &[String]) -> Vec<PreparedMemory> {
+    fn prepare_turn_conclusions(
+        &self,
+        source: Option<MemoryId>,
+        said: TurnTexts,
+        files: &[String],
+    ) -> Vec<PreparedMemory> {
         let place =
             SaidIn { session_id: &self.session_id, source: source.clone(), speaker: Speaker::Person, at: self.now };
         let picked = conclusions::drafts_of_picked(&place, said.picked);
         let mut found = self.prepare_anchored(picked, files);
-        found.extend(self.concluded(source, Speaker::Agent, said.texts.iter().map(String::as_str), files));
+        found.extend(self.prepare_conclusions(source, Speaker::Agent, said.texts.iter().map(String::as_str), files));
         found
     }
 
@@ -176,7 +188,7 @@ impl HookSession<'_> {
     }
 
     /// Returns the conclusions in the texts of an event.
-    fn concluded<'t>(
+    fn prepare_conclusions<'t>(
         &self,
         source: Option<MemoryId>,
         speaker: Speaker,
@@ -191,7 +203,7 @@ impl HookSession<'_> {
     }
 
     /// Returns the conclusions in a prompt, which may pick something that the last answer offered.
-    fn concluded_in_prompt(
+    fn prepare_prompt_conclusions(
         &self,
         source: Option<MemoryId>,
         prompt: &str,
@@ -207,7 +219,7 @@ impl HookSession<'_> {
     }
 
     /// Returns the conclusions since the last compaction, before their words leave the context. Most are known already.
-    pub(crate) fn concluded_since_compaction(&self, transcript: Option<&str>) -> Vec<PreparedMemory> {
+    pub(crate) fn prepare_conclusions_since_compaction(&self, transcript: Option<&str>) -> Vec<PreparedMemory> {
         let path = transcript.filter(|_| self.settings.conclusions);
         let said = path.and_then(|path| utterances(Path::new(path), ReadFrom::LastCompaction).ok());
         let mut before = LastTurn::default();

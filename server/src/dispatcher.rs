@@ -16,7 +16,7 @@ use tools::error::ToolError;
 use crate::change_feed::ChangeFeed;
 use crate::readers::{LiveThreads, ReaderPool};
 use crate::request::{
-    EngineRequest, ProgressSender, QueueState, ReadAvailability, Readiness, ReplySender, Signal, Work, WriteRequest,
+    EngineRequest, ProgressSender, QueueState, ReadAvailability, Readiness, ReplySender, Signal, Work,
 };
 use crate::worker::{self, WorkerSetup};
 
@@ -43,9 +43,10 @@ pub(crate) struct Dispatcher {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadNeed {
-    /// Only the files; rows and index may be outdated.
-    Store,
-    Index,
+    /// The store is open. Rows and index may lag behind the files.
+    OpenStore,
+    /// Changed files are indexed, unless there are many.
+    CaughtUpIndex,
 }
 
 #[derive(Debug)]
@@ -77,7 +78,7 @@ impl Dispatcher {
     ) -> io::Result<(Self, ServiceThreads, QueueState)> {
         let (work, inbox) = mpsc::channel(QUEUE);
         let (can_save, saving) = watch::channel(false);
-        let (tell_readiness, readiness) = watch::channel(Readiness::default());
+        let (readiness_sender, readiness) = watch::channel(Readiness::default());
         let (is_answering, is_owner) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
         let readers = ReaderPool::new(work.downgrade(), readiness.clone(), ending.clone());
         let setup = WorkerSetup {
@@ -87,7 +88,7 @@ impl Dispatcher {
             ending,
             can_save,
             is_owner: Arc::clone(&is_owner),
-            readiness: tell_readiness,
+            readiness: readiness_sender,
             work: work.downgrade(),
         };
         let thread = worker::start_worker(setup, inbox, prepare)?;
@@ -97,20 +98,20 @@ impl Dispatcher {
         Ok((Self { worker: work, thread, readers, readiness, is_answering }, threads, state))
     }
 
-    /// Runs a read. `steps` gets the progress while the read waits.
+    /// Runs a read. `progress` gets the progress while the read waits.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         need: ReadNeed,
-        steps: Option<ProgressSender>,
+        progress: Option<ProgressSender>,
         work: impl FnOnce(&mut Engine, &dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let (read, result) = EngineRequest::new(work);
         self.open_store();
-        let is_sent = match self.wait_until_readable(need, steps.as_ref()).await {
+        let is_sent = match self.wait_until_readable(need, progress.as_ref()).await {
             Some(shared) => self.readers.send(read, shared).await,
             None => self.worker.send(Work::Run(read)).await.is_ok(),
         };
-        drop(steps);
+        drop(progress);
         receive_result(is_sent, result).await
     }
 
@@ -130,10 +131,11 @@ impl Dispatcher {
         change.await.unwrap_or_else(|_| Err(ToolError::Unavailable("the server is shutting down".to_owned())))
     }
 
-    pub(crate) async fn write<T>(&self, request: impl FnOnce(ReplySender<T>) -> WriteRequest) -> Result<T, ToolError> {
+    /// Sends a request that the worker joins with others or whose progress it reports, and waits for the result.
+    pub(crate) async fn write<T>(&self, request: impl FnOnce(ReplySender<T>) -> Work) -> Result<T, ToolError> {
         let (reply, result) = oneshot::channel();
         self.open_store();
-        let is_sent = self.worker.send(Work::Write(request(reply))).await.is_ok();
+        let is_sent = self.worker.send(request(reply)).await.is_ok();
         receive_result(is_sent, result).await
     }
 
@@ -162,7 +164,11 @@ impl Dispatcher {
     }
 
     /// Waits until the store is ready for a read. Returns the engine that a reader thread can share, if one can run it.
-    async fn wait_until_readable(&self, need: ReadNeed, steps: Option<&ProgressSender>) -> Option<Arc<SharedEngine>> {
+    async fn wait_until_readable(
+        &self,
+        need: ReadNeed,
+        progress: Option<&ProgressSender>,
+    ) -> Option<Arc<SharedEngine>> {
         let mut readiness = self.readiness.clone();
         let deadline = Instant::now() + START;
         loop {
@@ -173,7 +179,7 @@ impl Dispatcher {
                     ReadAvailability::NotYet => (None, false, None),
                     ReadAvailability::ByReaders(shared) => {
                         let is_long = now.step.as_ref().is_some_and(|step| step.total - step.done > FEW_CHANGES);
-                        let is_enough = need == ReadNeed::Store || !now.is_catching_up || is_long;
+                        let is_enough = need == ReadNeed::OpenStore || !now.is_catching_up || is_long;
                         (Some(Arc::clone(shared)), is_enough, now.step.clone())
                     }
                 }
@@ -181,8 +187,8 @@ impl Dispatcher {
             if is_enough {
                 return shared;
             }
-            if let (Some(steps), Some(step)) = (steps, step) {
-                steps.send_replace(Some(step));
+            if let (Some(progress), Some(step)) = (progress, step) {
+                progress.send_replace(Some(step));
             }
             match timeout_at(deadline, readiness.changed()).await {
                 Ok(Ok(())) => {}
@@ -212,14 +218,14 @@ mod tests {
     /// Whether a read of the index starts at once in this state.
     fn is_readable(readiness: Readiness) -> bool {
         let (worker, _inbox) = mpsc::channel(1);
-        let (_telling, readiness) = watch::channel(readiness);
+        let (_sender, readiness) = watch::channel(readiness);
         let readers = ReaderPool::new(worker.downgrade(), readiness.clone(), CancellationToken::new());
         let thread = std::thread::current();
         let dispatcher = Dispatcher { worker, thread, readers, readiness, is_answering: Arc::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         // A read that is ready at the first poll does not wait.
         runtime.block_on(async {
-            timeout(Duration::ZERO, dispatcher.wait_until_readable(ReadNeed::Index, None)).await.is_ok()
+            timeout(Duration::ZERO, dispatcher.wait_until_readable(ReadNeed::CaughtUpIndex, None)).await.is_ok()
         })
     }
 

@@ -1,7 +1,7 @@
 //! The MCP server: tools, prompts and resources. Calls go to the dispatcher. The only state between requests is subscriptions of hosts with
 //! an earlier protocol.
 
-mod notices;
+mod notifications;
 mod prompts;
 mod resources;
 mod result_text;
@@ -34,7 +34,7 @@ use tools::error::ToolError;
 use crate::change_feed::ChangeFeed;
 use crate::dispatcher::{Dispatcher, ReadNeed};
 use crate::message;
-use notices::Subscriptions;
+use notifications::Subscriptions;
 use resources::ResourceUri;
 use tool_call::{ToolCall, ToolOutput};
 
@@ -74,7 +74,7 @@ impl McpServer {
         context: &RequestContext<RoleServer>,
     ) -> Result<ToolOutput, ToolError> {
         let call = ToolCall::parse(tool, request.arguments.unwrap_or_default())?;
-        let (progress, steps) = watch::channel(None);
+        let (progress, progress_receiver) = watch::channel(None);
         let token = context.meta.get_progress_token();
         let answered = async {
             let called = call.run(&self.dispatcher, progress);
@@ -82,7 +82,7 @@ impl McpServer {
             let reporting = async {
                 if let Some(token) = token {
                     tokio::select! {
-                        () = report_progress(steps, token, &context.peer) => {}
+                        () = report_progress(progress_receiver, token, &context.peer) => {}
                         // After the end nobody may read the progress.
                         () = self.ending.cancelled() => {}
                     }
@@ -181,7 +181,7 @@ impl ServerHandler for McpServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let logs = self.dispatcher.read(ReadNeed::Store, None, |engine, _| engine.logs()).await;
+        let logs = self.dispatcher.read(ReadNeed::OpenStore, None, |engine, _| engine.logs()).await;
         let logs = logs.map_err(|error| list_error(&error))?;
         Ok(ListResourcesResult::with_all_items(resources::list_resources(&logs)))
     }
@@ -238,11 +238,11 @@ impl ServerHandler for McpServer {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(notices::accepted_filter(requested))
+        Some(notifications::accepted_filter(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        notices::notify_listener(context, &self.changes, &self.ending).await;
+        notifications::notify_listener(context, &self.changes, &self.ending).await;
         Ok(())
     }
 
@@ -340,15 +340,15 @@ fn content_blocks(answer: &ToolOutput, wants_links: bool) -> Vec<ContentBlock> {
 
 /// Sends progress to the host until the call ends. If progress is faster than the connection, some steps are dropped.
 async fn report_progress(
-    mut steps: watch::Receiver<Option<IndexProgress>>,
+    mut progress: watch::Receiver<Option<IndexProgress>>,
     token: ProgressToken,
     peer: &Peer<RoleServer>,
 ) {
     let mut reported = 0;
-    while steps.changed().await.is_ok() {
+    while progress.changed().await.is_ok() {
         // A repair restarts the work. The host sees progress again when the work passes the last reported step.
         let Some(IndexProgress { done, total, path }) =
-            steps.borrow_and_update().clone().filter(|step| step.done > reported)
+            progress.borrow_and_update().clone().filter(|step| step.done > reported)
         else {
             continue;
         };

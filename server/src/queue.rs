@@ -22,7 +22,7 @@ use tools::engine::Engine;
 
 use crate::change_feed::ChangeFeed;
 use crate::dispatcher::{Dispatcher, ReadNeed};
-use crate::request::{QueueState, SaveRequest, Signal, WriteRequest};
+use crate::request::{QueueState, SaveRequest, Signal, Work};
 use crate::watcher::ChangePoll;
 use platform::QueueListener;
 
@@ -203,12 +203,12 @@ async fn serve_connection(
 async fn handle_request(request: QueueRequest, dispatcher: &Dispatcher) -> QueueReply {
     let reply = match request {
         QueueRequest::Capture(memories) => {
-            let saved = dispatcher.write(|reply| WriteRequest::Save(SaveRequest::Hook { memories, reply })).await;
+            let saved = dispatcher.write(|reply| Work::Save(SaveRequest::Hook { memories, reply })).await;
             saved.map(|()| QueueReply::Captured)
         }
         QueueRequest::Recall { query, session_id } => {
             let recall = move |engine: &mut Engine, _: &dyn Fn() -> bool| engine.recall(&query, &session_id);
-            dispatcher.read(ReadNeed::Index, None, recall).await.map(QueueReply::Recalled)
+            dispatcher.read(ReadNeed::CaughtUpIndex, None, recall).await.map(QueueReply::Recalled)
         }
     };
     reply.unwrap_or_else(|error| QueueReply::Refused(error.to_string()))

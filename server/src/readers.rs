@@ -186,7 +186,7 @@ mod tests {
     /// Which thread runs a read that waited for `shared` when the state has become `reading`.
     fn is_run_by_reader(shared: &Arc<SharedEngine>, reading: ReadAvailability) -> bool {
         let (worker, mut inbox) = mpsc::channel(1);
-        let (_telling, readiness) = watch::channel(Readiness { reading, ..Readiness::default() });
+        let (_sender, readiness) = watch::channel(Readiness { reading, ..Readiness::default() });
         let readers = ReaderPool::new(worker.downgrade(), readiness, CancellationToken::new());
         let (read, result) = EngineRequest::new(|_, _| Ok(()));
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");

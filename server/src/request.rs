@@ -1,4 +1,4 @@
-//! Requests to the threads: reads, writes and signals. Each kind is its own type, so that no thread can get a request that it cannot run.
+//! Requests to the worker and the readers. An [`EngineRequest`] that changes memories goes to the worker: only `Dispatcher::change` sends it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,10 +17,16 @@ pub(crate) type ReplySender<T> = oneshot::Sender<Result<T, ToolError>>;
 /// Receives the progress of a request.
 pub(crate) type ProgressSender = watch::Sender<Option<IndexProgress>>;
 
+/// What the worker does.
 pub(crate) enum Work {
     /// A read that no reader can run, or a change of memories by a person.
     Run(EngineRequest),
-    Write(WriteRequest),
+    Save(SaveRequest),
+    Reindex {
+        input: ReindexInput,
+        progress: ProgressSender,
+        reply: ReplySender<ReindexOutput>,
+    },
     Signal(Signal),
 }
 
@@ -28,12 +34,6 @@ pub(crate) enum Work {
 pub(crate) struct EngineRequest(Box<RunWithEngine>);
 
 type RunWithEngine = dyn FnOnce(&mut dyn EngineOwner) + Send;
-
-/// A write request. Only the worker runs it.
-pub(crate) enum WriteRequest {
-    Save(SaveRequest),
-    Reindex { input: ReindexInput, steps: ProgressSender, reply: ReplySender<ReindexOutput> },
-}
 
 /// Memories to save. The worker saves all waiting ones in one turn.
 pub(crate) enum SaveRequest {

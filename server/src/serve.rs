@@ -57,22 +57,23 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
     tracing::info!("started version {} as process {}", env!("CARGO_PKG_VERSION"), std::process::id());
     let session_id = environment::text(SESSION).filter(|id| !id.is_empty());
     let changes = ChangeFeed::new();
-    let end = CancellationToken::new();
+    let ending = CancellationToken::new();
     let (dispatcher, threads, state) =
-        Dispatcher::start(project.to_owned(), session_id, changes.clone(), end.clone(), mcp::prepare_tool_list)
+        Dispatcher::start(project.to_owned(), session_id, changes.clone(), ending.clone(), mcp::prepare_tool_list)
             .context("cannot start the engine")?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
-    let (deadline, talked) = runtime.block_on(async {
-        let stop = CancellationToken::new();
-        let queue = tokio::spawn(queue::serve_queue(layout, dispatcher.clone(), changes.clone(), state, stop.clone()));
+    let (deadline, outcome) = runtime.block_on(async {
+        let queue_stop = CancellationToken::new();
+        let queue =
+            tokio::spawn(queue::serve_queue(layout, dispatcher.clone(), changes.clone(), state, queue_stop.clone()));
         if !matches!(transport, Transport::Page(_)) {
             tokio::spawn(team_client::exchange_regularly(project.to_owned()));
         }
         let signalled = CancellationToken::new();
-        let host = HostServer { project: project.to_owned(), dispatcher, changes, end: end.clone() };
-        let mut talk = pin!(host.serve(transport, signalled.clone()));
-        let (deadline, talked) = tokio::select! {
+        let host = TransportServer { project: project.to_owned(), dispatcher, changes, ending: ending.clone() };
+        let mut serving = pin!(host.serve(transport, signalled.clone()));
+        let (deadline, outcome) = tokio::select! {
             // First, so that the signal handler is installed before the first request.
             biased;
             () = wait_for_signal(transport) => {
@@ -80,19 +81,19 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
                 let deadline = Instant::now() + if is_page { FINISH_PAGE } else { FINISH_AFTER_SIGNAL };
                 // The page still deletes what can no longer be undone.
                 if !is_page {
-                    end.cancel();
+                    ending.cancel();
                 }
                 signalled.cancel();
                 // Finishes open requests, as far as there is time.
-                (deadline, timeout_at(deadline.into(), talk).await.unwrap_or(Ok(())))
+                (deadline, timeout_at(deadline.into(), serving).await.unwrap_or(Ok(())))
             }
-            talked = &mut talk => (Instant::now() + FINISH, talked),
+            outcome = &mut serving => (Instant::now() + FINISH, outcome),
         };
-        end.cancel();
-        stop.cancel();
+        ending.cancel();
+        queue_stop.cancel();
         // A hook that gets no answer in time writes by itself.
         let _ = timeout_at(deadline.into(), queue).await;
-        (deadline, talked)
+        (deadline, outcome)
     });
     threads.stop();
     // A thread may block on standard input forever, so the process does not wait for it.
@@ -101,18 +102,18 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
         std::thread::sleep(Duration::from_millis(2));
     }
     tracing::info!("process {} stopped", std::process::id());
-    talked
+    outcome
 }
 
 /// Everything that a transport needs.
-struct HostServer {
+struct TransportServer {
     project: PathBuf,
     dispatcher: Dispatcher,
     changes: ChangeFeed,
-    end: CancellationToken,
+    ending: CancellationToken,
 }
 
-impl HostServer {
+impl TransportServer {
     async fn serve(self, transport: &Transport, signalled: CancellationToken) -> anyhow::Result<()> {
         match transport {
             Transport::Stdio => self.serve_stdio(signalled).await,
@@ -128,8 +129,8 @@ impl HostServer {
     /// Serves the host until it closes the connection or a signal comes. A closed connection ends the server.
     async fn serve_stdio(self, signalled: CancellationToken) {
         let (input, output) = stdio_pipes();
-        let memory = McpServer::new(self.dispatcher, self.changes, self.end.clone());
-        match memory.serve_with_ct(StdioTransport::new(StdinReader::new(input, self.end), output), signalled).await {
+        let memory = McpServer::new(self.dispatcher, self.changes, self.ending.clone());
+        match memory.serve_with_ct(StdioTransport::new(StdinReader::new(input, self.ending), output), signalled).await {
             Ok(service) => {
                 let ended = service.waiting().await;
                 tracing::debug!("the host closed the connection: {ended:?}");
@@ -142,7 +143,7 @@ impl HostServer {
     async fn serve_http(self, access: &HttpAccess, signalled: CancellationToken) -> anyhow::Result<()> {
         let listener = http::bind_listener(access).await?;
         exit::print_status(&format!("serving {}", http::listener_url(&listener)?));
-        let memory = move || McpServer::new(self.dispatcher.clone(), self.changes.clone(), self.end.clone());
+        let memory = move || McpServer::new(self.dispatcher.clone(), self.changes.clone(), self.ending.clone());
         Ok(http::serve(listener, access, memory, signalled).await?)
     }
 }

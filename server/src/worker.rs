@@ -19,12 +19,12 @@ use tokio::sync::mpsc::{self, error::TryRecvError};
 use tools::engine::{EmbeddingStep, FailedJob, IndexProgress};
 use tools::error::ToolError;
 
-use crate::request::{JobReturn, ProgressSender, ReplySender, Signal, Work, WriteRequest};
+use crate::request::{JobReturn, ProgressSender, ReplySender, Signal, Work};
 use state::WorkerState;
 
 pub(crate) use state::WorkerSetup;
 
-/// A longer turn is logged as a warning.
+/// A request that takes longer is logged as a warning.
 const SLOW_REQUEST: Duration = Duration::from_millis(500);
 
 /// Delay before the store is opened. A host's first requests need no store, and opening it at the same time would slow them down.
@@ -87,7 +87,7 @@ impl WorkerState {
                     may_merge = self.merge_step();
                     continue;
                 }
-                Err(TryRecvError::Empty) if self.clear_daily() => continue,
+                Err(TryRecvError::Empty) if self.run_daily_cleanup() => continue,
                 Err(TryRecvError::Empty) => match inbox.blocking_recv() {
                     Some(work) => work,
                     None => break,
@@ -95,12 +95,12 @@ impl WorkerState {
             };
             let started = Instant::now();
             // A new memory is not in the full text yet. Its vector waits until the files are quiet.
-            let is_save = matches!(work, Work::Write(WriteRequest::Save(_)));
+            let is_save = matches!(work, Work::Save(_));
             (may_embed, may_merge) = (may_embed || !is_save, may_merge || !is_save);
             match work {
-                Work::Run(read) => read.run(self),
-                Work::Write(WriteRequest::Save(save)) => next = self.save_together(save, &mut inbox),
-                Work::Write(WriteRequest::Reindex { input, steps, reply }) => self.reindex(&input, steps, reply),
+                Work::Run(request) => request.run(self),
+                Work::Save(save) => next = self.save_together(save, &mut inbox),
+                Work::Reindex { input, progress, reply } => self.reindex(&input, progress, reply),
                 Work::Signal(Signal::FilesChanged) => self.must_refresh = true,
                 Work::Signal(Signal::TakeOver) => self.take_over(),
                 Work::Signal(Signal::Returned(returned)) => self.handle_job_return(returned),
@@ -108,20 +108,20 @@ impl WorkerState {
             if started.elapsed() > SLOW_REQUEST {
                 tracing::warn!("a request took {} ms", started.elapsed().as_millis());
             }
-            self.checkpoint();
+            self.truncate_wals_if_due();
         }
     }
 
-    fn reindex(&mut self, input: &ReindexInput, steps: ProgressSender, reply: ReplySender<ReindexOutput>) {
+    fn reindex(&mut self, input: &ReindexInput, progress: ProgressSender, reply: ReplySender<ReindexOutput>) {
         if reply.is_closed() {
             return;
         }
         let ending = self.setup.ending.clone();
         let may_go_on = || !ending.is_cancelled() && !reply.is_closed();
-        let mut report = |step: IndexProgress| drop(steps.send_replace(Some(step)));
+        let mut report = |step: IndexProgress| drop(progress.send_replace(Some(step)));
         let outcome = self.guarded(|worker| worker.engine()?.reindex(input, &mut report, &may_go_on));
         // Drops the sender first, so that the last progress is reported before the result.
-        drop(steps);
+        drop(progress);
         let _ = reply.send(outcome);
     }
 
@@ -168,11 +168,11 @@ impl WorkerState {
     }
 
     /// Truncates the write-ahead logs, which would grow while the server is never idle.
-    fn checkpoint(&mut self) {
-        if self.checked_wals.elapsed() < CHECK_WALS || self.open.is_none() {
+    fn truncate_wals_if_due(&mut self) {
+        if self.wals_checked_at.elapsed() < CHECK_WALS || self.open.is_none() {
             return;
         }
-        self.checked_wals = Instant::now();
+        self.wals_checked_at = Instant::now();
         match self.guarded(|worker| worker.engine()?.truncate_long_wals()) {
             Ok(true) => {}
             Ok(false) => tracing::debug!("cannot truncate the write-ahead logs while other programs read them"),
@@ -181,13 +181,13 @@ impl WorkerState {
     }
 
     /// Deletes old memories and summarises old days once a day, as the settings say. Returns whether it ran.
-    fn clear_daily(&mut self) -> bool {
+    fn run_daily_cleanup(&mut self) -> bool {
         let now = Moment::now();
         let today = Some(now.date());
-        if self.last_cleared == today || !self.is_owner() || self.open.is_none() || self.is_ending() {
+        if self.last_cleanup_day == today || !self.is_owner() || self.open.is_none() || self.is_ending() {
             return false;
         }
-        self.last_cleared = today;
+        self.last_cleanup_day = today;
         let outcome = self.guarded(|worker| {
             let engine = worker.engine()?;
             engine.finish_forgetting()?;

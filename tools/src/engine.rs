@@ -27,6 +27,7 @@ mod repair_notes;
 mod retention;
 mod review;
 mod save;
+mod search;
 mod selection;
 mod shared;
 mod stats;
@@ -35,18 +36,16 @@ mod team;
 mod team_exchange;
 mod usage;
 
-use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schema::files::database::LockTimeout;
-use schema::files::layout::{Layout, STORE_DIR};
+use schema::files::layout::Layout;
 use schema::host::brief::SessionSource;
 use schema::host::code::anchored::checkout_root;
 use schema::host::code::changes::ChangeDetector;
 use schema::host::code::renamed::{ListingPlace, RenamedFiles};
-use schema::host::session_context::{Given, record_given};
 use schema::intake::capture::{CaptureOutcome, PreparedMemory, commit, commit_all, note};
 use schema::intake::drain::drain;
 use schema::intake::queue::RecalledMemory;
@@ -57,17 +56,14 @@ use schema::model::state_note::StateNote;
 use schema::settings::{self, LoadedSettings, Settings};
 use schema::store::hook_log;
 use schema::store::{Locator, MemoryFilter, MemoryRow, Store, StoreAccess, has_less_space_than};
-use schema::tool::{
-    GetInput, GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, SearchInput,
-    SearchOutput, SearchSource, StatsOutput,
-};
+use schema::tool::{GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, StatsOutput};
 
 use crate::curation::residue;
 use crate::embed::remote::Network;
-use crate::embed::{self, EmbeddingLocation, EmbeddingModel};
+use crate::embed::{self, EmbeddingModel};
 use crate::error::{ToolError, join_causes};
 use crate::index::Index;
-use crate::search::{self, Asker, SearchOptions};
+use crate::search::append_notice;
 
 #[cfg(test)]
 mod tests;
@@ -107,14 +103,6 @@ pub struct IndexProgress {
     pub total: usize,
     /// The last finished file, relative to the project, or what is being counted.
     pub path: String,
-}
-
-/// For whom a search is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Audience {
-    Person,
-    /// The model of the host's session.
-    Model,
 }
 
 #[derive(Debug)]
@@ -294,72 +282,6 @@ impl Engine {
         self.store.is_current() && self.index.is_current()
     }
 
-    /// Records which memories the host's session was given. A search succeeds whether or not that can be written.
-    fn record_hits(&self, output: &SearchOutput) {
-        let hits = output.results.iter().filter(|hit| hit.source == SearchSource::Memory).map(|hit| hit.id.as_str());
-        if !self.session_id.is_empty() && self.is_writable() {
-            let _ = record_given(self.store.layout(), &self.session_id, Given::Search, hits);
-        }
-    }
-
-    /// `memory_search`. Requests the question's vector itself, which may take some seconds.
-    pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
-        self.search_as(Audience::Person, input, &mut |_| {}, &|| true)
-    }
-
-    /// Fills missing fields of a request from the settings.
-    fn with_defaults(&self, input: &SearchInput) -> SearchInput {
-        let Settings { search_results, search_min_score, search_tokens, .. } = self.loaded.settings;
-        SearchInput {
-            max_results: input.max_results.or(Some(search_results as i64)),
-            min_score: input.min_score.or(search_min_score),
-            max_tokens: input.max_tokens.or(Some(search_tokens as i64)),
-            ..input.clone()
-        }
-    }
-
-    /// The same for a model or a person, with `progress` if many events wait to be indexed.
-    pub fn search_as(
-        &mut self,
-        audience: Audience,
-        input: &SearchInput,
-        progress: &mut dyn FnMut(IndexProgress),
-        may_go_on: &dyn Fn() -> bool,
-    ) -> Result<SearchOutput, ToolError> {
-        let input = &self.with_defaults(input);
-        let asked = self.embedding_query(input)?.map(|question| question.embed());
-        let now = Moment::now();
-        let model = self.model.as_ref().map(|model| match model.embedder.location() {
-            EmbeddingLocation::InProcess => model.clone(),
-            EmbeddingLocation::Remote => model.with_query_vector(asked.unwrap_or_else(|| model.without_request())),
-        });
-        let mut go_on = |done: usize, total: usize| {
-            progress(IndexProgress { done, total, path: "memories".to_owned() });
-            may_go_on()
-        };
-        let mut output = self.with_repair(|engine| {
-            let asker = match audience {
-                Audience::Person => Asker::Person,
-                Audience::Model => Asker::Model { session_id: &engine.session_id },
-            };
-            let scoring = engine.loaded.settings.search_weights.into();
-            let options = SearchOptions { model: model.as_ref(), scoring, asker };
-            search::search_while(&mut engine.store, &mut engine.index, options, input, &now, &mut go_on)
-        })?;
-        self.add_encoding_notice(&mut output);
-        self.add_notice(&mut output.notice);
-        self.record_hits(&output);
-        self.mark_changed_code(&mut output)?;
-        if audience == Audience::Model {
-            self.make_compact(&mut output)?;
-        }
-        Ok(output)
-    }
-
-    fn get_of_project(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
-        self.with_repair(|engine| get::get(&mut engine.store, &engine.index, &mut engine.change_detector, input))
-    }
-
     /// A memory or a passage with its whole text, without counting it as opened.
     pub fn peek_details(&mut self, id: &str) -> Result<GetOutput, ToolError> {
         self.with_repair(|engine| get::peek_by_id(&mut engine.store, &engine.index, &mut engine.change_detector, id))
@@ -513,18 +435,6 @@ impl Engine {
             append_notice(notice, &news);
         }
     }
-
-    /// Adds a notice for hits from files that are not UTF-8.
-    fn add_encoding_notice(&self, output: &mut SearchOutput) {
-        let is_doubtful = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
-        let hits = output.results.iter();
-        let doubtful = hits.filter(|hit| is_doubtful(&hit.snippet) || hit.heading.as_deref().is_some_and(is_doubtful));
-        let files: BTreeSet<&str> = doubtful.filter_map(|hit| hit.path.strip_prefix(STORE_DIR)).collect();
-        let about = |path: &str| file_access::read_file(self.store.layout(), path.trim_start_matches('/')).ok()?.notice;
-        for text in files.into_iter().filter_map(about) {
-            append_notice(&mut output.notice, &text);
-        }
-    }
 }
 
 fn open_index(store: &Store, news: &RepairNotes) -> Result<Index, ToolError> {
@@ -539,8 +449,4 @@ fn open_index(store: &Store, news: &RepairNotes) -> Result<Index, ToolError> {
         }
         opened => opened,
     }
-}
-
-fn append_notice(notice: &mut Option<String>, text: &str) {
-    *notice = Some(notice.take().map_or(text.to_owned(), |notice| format!("{notice}; {text}")));
 }

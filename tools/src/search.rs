@@ -43,6 +43,7 @@ use crate::error::ToolError;
 use crate::fulltext::CorpusStats;
 use crate::index::{Index, IndexLock, IndexLockWait, Vectors};
 use answer::Ranking;
+pub use answer::append_notice;
 use candidate::Breadth;
 use dates::AskedTimes;
 use echo::EchoFilter;
@@ -57,18 +58,8 @@ use vector_leg::VectorLeg;
 const EMBEDDED_AT_ONCE: usize = 200;
 const MAX_EMBEDDED_FOR_PERSON: usize = 20_000;
 
+/// Searches the store. `go_on` is called with the done and total number of unindexed rows, and decides whether to continue.
 pub fn search(
-    store: &mut Store,
-    index: &mut Index,
-    options: SearchOptions<'_>,
-    input: &SearchInput,
-    now: &Moment,
-) -> Result<SearchOutput, ToolError> {
-    search_while(store, index, options, input, now, &mut |_, _| true)
-}
-
-/// The same with `go_on`, which is called with the done and total number of unindexed rows and decides whether to continue.
-pub fn search_while(
     store: &mut Store,
     index: &mut Index,
     options: SearchOptions<'_>,
@@ -86,13 +77,14 @@ pub fn search_while(
             Err(error) => return Err(error),
         }
     }
-    if let Asker::Model { session_id } = options.asker {
+    if options.asker == Asker::Model {
         let questions: Vec<&str> = request.phrasings.iter().map(Phrasing::question).collect();
-        request.filter.echo = Some(EchoFilter::new(store, session_id, &questions, now)?);
+        request.filter.echo = Some(EchoFilter::new(store, options.session_id, &questions, now)?);
     }
-    let replaced = replace_failed_service(store, index, options, &request)?;
-    let used = replaced.as_ref().map_or(options, |replaced| SearchOptions { model: Some(&replaced.model), ..options });
-    let (leg, leg_fault) = split_cause(vector_leg(index, used, replaced.as_ref(), &request))?;
+    let fallback = find_fallback(store, index, options, &request)?;
+    let effective_options =
+        fallback.as_ref().map_or(options, |fallback| SearchOptions { model: Some(&fallback.model), ..options });
+    let (leg, leg_fault) = split_cause(vector_leg(index, effective_options, fallback.as_ref(), &request))?;
     let leg = leg.flatten();
     let mut corpora = Vec::with_capacity(request.phrasings.len());
     for phrasing in &mut request.phrasings {
@@ -101,7 +93,7 @@ pub fn search_while(
     let breadths = iter::once(Breadth::QUESTION).chain(iter::repeat(Breadth::OTHER_PHRASING));
     let mut passes = Vec::with_capacity(request.phrasings.len());
     for ((phrasing, corpus), breadth) in request.phrasings.iter().zip(corpora).zip(breadths) {
-        passes.push(PhrasingPass::prepare(leg.as_ref(), used, phrasing, corpus, breadth, now)?);
+        passes.push(PhrasingPass::prepare(leg.as_ref(), effective_options, phrasing, corpus, breadth, now)?);
     }
     let documents = passes[0].corpus.documents;
     let (ranking, fault) = {
@@ -133,8 +125,8 @@ pub fn search_while(
         (Ranking { candidates: ranked, lead, documents }, fault)
     };
     let mut output = answer::build_output(store, &request, ranking)?;
-    match replaced {
-        Some(replaced) => answer::add_replacement_notice(&mut output, &replaced.model, &replaced.cause),
+    match fallback {
+        Some(fallback) => answer::add_fallback_notice(&mut output, &fallback.model, &fallback.cause),
         None => answer::add_provider_notice(&mut output, index, options, fault)?,
     }
     Ok(output)
@@ -163,19 +155,19 @@ fn index_pending(
 }
 
 /// The built-in model in place of a service that fails.
-struct ReplacedService {
+struct FallbackModel {
     model: EmbeddingModel,
     vectors: Arc<Vectors>,
     cause: String,
 }
 
-/// Replaces a service that cannot embed the question, or whose vectors are not there yet.
-fn replace_failed_service(
+/// Finds a model to use instead of a service that cannot embed the question, or whose vectors are not there yet.
+fn find_fallback(
     store: &Store,
     index: &mut Index,
     options: SearchOptions<'_>,
     request: &SearchRequest,
-) -> Result<Option<ReplacedService>, ToolError> {
+) -> Result<Option<FallbackModel>, ToolError> {
     let service = options.model.filter(|model| model.embedder.location() == EmbeddingLocation::Remote);
     let Some(model) = service.filter(|_| !request.query().is_empty()) else { return Ok(None) };
     let cause = match model.embedder.embed_query(request.phrasings[0].question()) {
@@ -187,18 +179,18 @@ fn replace_failed_service(
     };
     let model = model.built_in();
     let vectors = index.local_vectors(store.rows(), &model.local_model)?;
-    Ok(Some(ReplacedService { model, vectors, cause }))
+    Ok(Some(FallbackModel { model, vectors, cause }))
 }
 
 /// The vectors to compare with; `None` if no phrasing can be compared.
 fn vector_leg<'m>(
     index: &mut Index,
     options: SearchOptions<'m>,
-    replaced: Option<&'m ReplacedService>,
+    fallback: Option<&'m FallbackModel>,
     request: &SearchRequest,
 ) -> Result<Option<VectorLeg<'m>>, ToolError> {
-    if let Some(replaced) = replaced {
-        return Ok(Some(VectorLeg::from_replacement(&replaced.vectors, &replaced.model)));
+    if let Some(fallback) = fallback {
+        return Ok(Some(VectorLeg::from_fallback(&fallback.vectors, &fallback.model)));
     }
     let can_compare =
         |model: &&EmbeddingModel| request.phrasings.iter().any(|phrasing| phrasing_pass::can_compare(model, phrasing));

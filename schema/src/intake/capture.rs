@@ -346,7 +346,7 @@ fn find_duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlit
     for ordinal in 0.. {
         memory.id = MemoryId::derive(&memory.session_id, memory.kind, &memory.at, &memory.content, ordinal);
         match rows.by_id(&memory.id)? {
-            // A log has it in the same second, so the id is taken.
+            // A daily log already has this text in the same second, so its id is taken.
             Some(row) if long_term && row.path != LONG_TERM_FILE => {}
             Some(row) => return Ok(Some(row)),
             None => break,

@@ -1,4 +1,4 @@
-//! The statements on `memories` and `meta`, each as a method. Touches no files.
+//! SQL on `memories` and `meta`: a method for each statement. Touches no files.
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params, params_from_iter};
 

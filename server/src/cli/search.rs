@@ -8,8 +8,9 @@ use schema::files::registry::registered_projects;
 use schema::settings;
 use schema::tool::{SearchInput, SearchOutput};
 use serde::Serialize;
-use tools::engine::{Audience, Engine};
+use tools::engine::Engine;
 use tools::error::ToolError;
+use tools::search::Asker;
 
 use super::arguments::SearchArguments;
 use super::opening::open_engine;
@@ -28,7 +29,7 @@ struct ProjectHits {
 pub(crate) fn run_search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments) -> anyhow::Result<()> {
     let input = search_input(engine, arguments)?;
     engine.prepare_embedder();
-    printer.print_hits(&engine.search_with_personal(Audience::Person, &input, &mut |_| {}, &|| true)?)
+    printer.print_hits(&engine.search_with_personal(Asker::Person, &input, &mut |_| {}, &|| true)?)
 }
 
 /// Searches all registered projects and this one, and prints the project with the best hit first. A project that cannot be read is named.

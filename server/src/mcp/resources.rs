@@ -53,13 +53,13 @@ impl ResourceUri {
         let (text, mime_type) = match self {
             Self::Memory(id) => {
                 let input = GetInput { id: Some(id.clone()), ..GetInput::default() };
-                let found = dispatcher.read(ReadNeed::Index, None, move |engine, _| engine.get(&input)).await?;
+                let found = dispatcher.read(ReadNeed::CaughtUpIndex, None, move |engine, _| engine.get(&input)).await?;
                 (memory_text(&found), MARKDOWN)
             }
             Self::Stats => (json!(tool_call::read_stats(dispatcher, None).await?).to_string(), JSON),
             Self::LongTerm | Self::Today | Self::Daily(_) => {
                 let log = self.log_kind().unwrap_or(LogKind::LongTerm);
-                (dispatcher.read(ReadNeed::Store, None, move |engine, _| engine.log_text(log)).await?, MARKDOWN)
+                (dispatcher.read(ReadNeed::OpenStore, None, move |engine, _| engine.log_text(log)).await?, MARKDOWN)
             }
         };
         Ok(ResourceContents::text(clean_text(&text), self.to_string()).with_mime_type(mime_type))
@@ -159,7 +159,7 @@ fn memory_text(output: &GetOutput) -> String {
         head.extend(superseded_by.as_ref().map(|id| format!("superseded by memory://memory/{id}")));
     }
     head.push(format!("{}:{}-{}", output.path, output.start_line, output.end_line));
-    result_text::append_notice(format!("{}\n\n{}\n", head.join(" · "), output.content), output.notice.as_deref())
+    result_text::with_notice_line(format!("{}\n\n{}\n", head.join(" · "), output.content), output.notice.as_deref())
 }
 
 pub(super) fn resource_error(uri: &str, error: &ToolError) -> ErrorData {
@@ -193,11 +193,11 @@ pub(super) async fn complete(
     let typed = argument.value.trim().to_owned();
     match (template, argument.name.as_str()) {
         (DAILY, "date") => {
-            let logs = dispatcher.read(ReadNeed::Store, None, |engine, _| engine.logs()).await?;
+            let logs = dispatcher.read(ReadNeed::OpenStore, None, |engine, _| engine.logs()).await?;
             Ok(log_dates(&logs).map(|date| date.to_string()).filter(|date| date.starts_with(&typed)).collect())
         }
         (MEMORY, "id") => {
-            dispatcher.read(ReadNeed::Index, None, move |engine, _| engine.newest_ids(&typed, limit)).await
+            dispatcher.read(ReadNeed::CaughtUpIndex, None, move |engine, _| engine.newest_ids(&typed, limit)).await
         }
         _ => Ok(Vec::new()),
     }

@@ -38,7 +38,7 @@ pub(super) fn tool_output_text(answer: &ToolOutput) -> String {
         ToolOutput::Search(output) => search_text(output),
         ToolOutput::Get(output) => {
             if output.content.is_empty() && output.memory.is_none() {
-                return append_notice(format!("{}: nothing here", output.path), output.notice.as_deref());
+                return with_notice_line(format!("{}: nothing here", output.path), output.notice.as_deref());
             }
             let head = format!("{}:{}-{} of {}", output.path, output.start_line, output.end_line, output.total_lines);
             let mut text = format!("{head}\n\n{}", output.content);
@@ -47,10 +47,10 @@ pub(super) fn tool_output_text(answer: &ToolOutput) -> String {
             {
                 let _ = write!(text, "\n\nFrom {kind} {id} at {path}:{start_line}: {said}");
             }
-            append_notice(text, output.notice.as_deref())
+            with_notice_line(text, output.notice.as_deref())
         }
         ToolOutput::Load(LoadOutput { content, notice: Some(notice), .. }) if content.is_empty() => notice.clone(),
-        ToolOutput::Load(output) => append_notice(output.content.clone(), output.notice.as_deref()),
+        ToolOutput::Load(output) => with_notice_line(output.content.clone(), output.notice.as_deref()),
         ToolOutput::Save(output) => format!("{} (id {})", output.message, output.id),
         ToolOutput::Stats(output) => stats_text(output),
         ToolOutput::Reindex(output) => format!(
@@ -81,7 +81,7 @@ pub(super) fn outcome_for_log(outcome: &Result<ToolOutput, ToolError>) -> String
 
 fn search_text(output: &SearchOutput) -> String {
     let hits = output.results.iter().enumerate().map(|(n, found)| hit_text(n + 1, found));
-    append_notice(hits.collect::<Vec<_>>().join("\n"), output.notice.as_deref())
+    with_notice_line(hits.collect::<Vec<_>>().join("\n"), output.notice.as_deref())
 }
 
 fn hit_text(n: usize, hit: &Hit) -> String {
@@ -127,7 +127,7 @@ fn stats_text(output: &StatsOutput) -> String {
     text
 }
 
-pub(super) fn append_notice(mut text: String, notice: Option<&str>) -> String {
+pub(super) fn with_notice_line(mut text: String, notice: Option<&str>) -> String {
     if let Some(notice) = notice {
         if !text.is_empty() {
             text.push_str("\n\n");

@@ -18,11 +18,11 @@ const LONGEST: usize = 600;
 /// How long new memories are examined. The next prompt goes on.
 const AT_MOST: Duration = Duration::from_secs(3);
 
-/// Lists candidates, if a topic is given those with one of its words. Without the store, the prompt works by searches alone.
+/// Lists candidates; with a topic, only those that contain one of its words. Lists nothing if the store cannot be read.
 pub(super) async fn list_candidates(dispatcher: &Dispatcher, request: &GetPromptRequestParams) -> String {
     let topic = request.arguments.as_ref().and_then(|arguments| arguments.get("topic")?.as_str()).unwrap_or_default();
     let topic: Vec<String> = topic.split_whitespace().map(str::to_lowercase).collect();
-    let listed = dispatcher.read(ReadNeed::Store, None, move |engine, may_go_on| {
+    let listed = dispatcher.read(ReadNeed::OpenStore, None, move |engine, may_go_on| {
         let start = Instant::now();
         let report = engine.review(&mut |_| {}, &|| may_go_on() && start.elapsed() < AT_MOST)?;
         let sanitizer = settings::load(engine.store().layout()).sanitizer;

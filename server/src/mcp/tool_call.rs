@@ -7,11 +7,12 @@ use schema::tool::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tools::engine::{Audience, Engine, IndexProgress};
+use tools::engine::{Engine, IndexProgress};
 use tools::error::ToolError;
+use tools::search::{Asker, append_notice};
 
 use crate::dispatcher::{Dispatcher, ReadNeed};
-use crate::request::{ProgressSender, SaveRequest, WriteRequest};
+use crate::request::{ProgressSender, SaveRequest, Work};
 
 #[derive(Debug)]
 pub(super) enum ToolCall {
@@ -50,30 +51,28 @@ impl ToolCall {
         })
     }
 
-    /// Runs the call. Progress goes to `steps`, which are closed before the result is returned.
-    pub(super) async fn run(self, dispatcher: &Dispatcher, steps: ProgressSender) -> Result<ToolOutput, ToolError> {
+    /// Runs the call. Progress goes to `progress`, which is closed before the result is returned.
+    pub(super) async fn run(self, dispatcher: &Dispatcher, progress: ProgressSender) -> Result<ToolOutput, ToolError> {
         Ok(match self {
-            Self::Search(input) => ToolOutput::Search(run_search(input, dispatcher, steps).await?),
+            Self::Search(input) => ToolOutput::Search(run_search(input, dispatcher, progress).await?),
             Self::Get(input) => {
-                let need = if input.id.is_some() { ReadNeed::Index } else { ReadNeed::Store };
+                let need = if input.id.is_some() { ReadNeed::CaughtUpIndex } else { ReadNeed::OpenStore };
                 let get = move |engine: &mut Engine, _: &dyn Fn() -> bool| {
                     let output = engine.get(&input)?;
                     engine.compact_details(output)
                 };
-                ToolOutput::Get(Box::new(dispatcher.read(need, Some(steps), get).await?))
+                ToolOutput::Get(Box::new(dispatcher.read(need, Some(progress), get).await?))
             }
             Self::Load(input) => ToolOutput::Load(
-                dispatcher.read(ReadNeed::Store, Some(steps), move |engine, _| engine.load(&input)).await?,
+                dispatcher.read(ReadNeed::OpenStore, Some(progress), move |engine, _| engine.load(&input)).await?,
             ),
             Self::Save(input) => {
-                drop(steps);
-                ToolOutput::Save(
-                    dispatcher.write(|reply| WriteRequest::Save(SaveRequest::Tool { input, reply })).await?,
-                )
+                drop(progress);
+                ToolOutput::Save(dispatcher.write(|reply| Work::Save(SaveRequest::Tool { input, reply })).await?)
             }
-            Self::Stats => ToolOutput::Stats(Box::new(read_stats(dispatcher, Some(steps)).await?)),
+            Self::Stats => ToolOutput::Stats(Box::new(read_stats(dispatcher, Some(progress)).await?)),
             Self::Reindex(input) => {
-                ToolOutput::Reindex(dispatcher.write(|reply| WriteRequest::Reindex { input, steps, reply }).await?)
+                ToolOutput::Reindex(dispatcher.write(|reply| Work::Reindex { input, progress, reply }).await?)
             }
         })
     }
@@ -82,17 +81,17 @@ impl ToolCall {
 async fn run_search(
     input: SearchInput,
     dispatcher: &Dispatcher,
-    steps: ProgressSender,
+    progress: ProgressSender,
 ) -> Result<SearchOutput, ToolError> {
-    let taken = steps.clone();
+    let sender = progress.clone();
     let mut output = dispatcher
-        .read(ReadNeed::Index, Some(steps), move |engine, may_go_on| {
-            let mut report = |step: IndexProgress| drop(taken.send_replace(Some(step)));
-            engine.search_with_personal(Audience::Model, &input, &mut report, may_go_on)
+        .read(ReadNeed::CaughtUpIndex, Some(progress), move |engine, may_go_on| {
+            let mut report = |step: IndexProgress| drop(sender.send_replace(Some(step)));
+            engine.search_with_personal(Asker::Model, &input, &mut report, may_go_on)
         })
         .await?;
     if let Some(text) = dispatcher.indexing_notice() {
-        output.notice = Some(output.notice.take().map_or(text.clone(), |notice| format!("{notice}; {text}")));
+        append_notice(&mut output.notice, &text);
     }
     Ok(output)
 }
@@ -100,9 +99,9 @@ async fn run_search(
 /// The statistics of the store, plus the state of this server.
 pub(super) async fn read_stats(
     dispatcher: &Dispatcher,
-    steps: Option<ProgressSender>,
+    progress: Option<ProgressSender>,
 ) -> Result<StatsOutput, ToolError> {
-    let mut output = dispatcher.read(ReadNeed::Index, steps, |engine, _| engine.stats()).await?;
+    let mut output = dispatcher.read(ReadNeed::CaughtUpIndex, progress, |engine, _| engine.stats()).await?;
     if dispatcher.is_answering() {
         output.queue_answered_by = QueueOwner::ThisServer;
     }

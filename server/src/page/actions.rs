@@ -84,7 +84,7 @@ pub(super) async fn act(State(page): State<Page>, language: Language, Form(form)
 
 impl Page {
     async fn forget(&self, form: ActionForm, language: Language) -> Result<ActionDone, PageError> {
-        let found = self.read(ReadNeed::Store, move |engine| {
+        let found = self.read(ReadNeed::OpenStore, move |engine| {
             engine.store().require_writable()?;
             if !form.other.is_empty() {
                 form.seen_row(engine, &form.other, &form.seen_other, language)?;

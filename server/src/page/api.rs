@@ -33,24 +33,24 @@ fn json(value: &impl Serialize) -> Response {
 
 async fn search(State(page): State<Page>, Query(form): Query<SearchForm>) -> Result<Response, PageError> {
     let hidden = page.0.deletions.hidden();
-    Ok(json(&page.read(ReadNeed::Index, move |engine| form.answer(engine, &hidden)).await?))
+    Ok(json(&page.read(ReadNeed::CaughtUpIndex, move |engine| form.answer(engine, &hidden)).await?))
 }
 
 async fn memory_by_id(State(page): State<Page>, Path(id): Path<String>) -> Result<Response, PageError> {
-    Ok(json(&page.read(ReadNeed::Index, move |engine| memory::open(engine, &id)).await?))
+    Ok(json(&page.read(ReadNeed::CaughtUpIndex, move |engine| memory::open(engine, &id)).await?))
 }
 
 async fn citation(State(page): State<Page>, Path(id): Path<String>) -> Result<Response, PageError> {
-    Ok(json(&page.read(ReadNeed::Store, move |engine| memory::cite(engine, &id)).await?))
+    Ok(json(&page.read(ReadNeed::OpenStore, move |engine| memory::cite(engine, &id)).await?))
 }
 
 async fn sessions(State(page): State<Page>) -> Result<Response, PageError> {
-    Ok(json(&page.read(ReadNeed::Store, history::sessions).await?))
+    Ok(json(&page.read(ReadNeed::OpenStore, history::sessions).await?))
 }
 
 async fn session(State(page): State<Page>, Path(id): Path<String>) -> Result<Response, PageError> {
     let hidden = page.0.deletions.hidden();
-    Ok(json(&page.read(ReadNeed::Store, move |engine| history::session(engine, &id, &hidden)).await?))
+    Ok(json(&page.read(ReadNeed::OpenStore, move |engine| history::session(engine, &id, &hidden)).await?))
 }
 
 #[derive(Deserialize)]
@@ -62,16 +62,16 @@ async fn timeline(State(page): State<Page>, Query(query): Query<TimelineQuery>) 
     let hidden = page.0.deletions.hidden();
     let wrong = |_| ToolError::Invalid("before is a date such as 2026-01-28".to_owned());
     let before: Option<NaiveDate> = query.before.map(|before| before.parse().map_err(wrong)).transpose()?;
-    Ok(json(&page.read(ReadNeed::Store, move |engine| history::timeline(engine, before, &hidden)).await?))
+    Ok(json(&page.read(ReadNeed::OpenStore, move |engine| history::timeline(engine, before, &hidden)).await?))
 }
 
 async fn tasks(State(page): State<Page>) -> Result<Response, PageError> {
     let hidden = page.0.deletions.hidden();
-    Ok(json(&page.read(ReadNeed::Store, move |engine| history::tasks(engine, &hidden)).await?))
+    Ok(json(&page.read(ReadNeed::OpenStore, move |engine| history::tasks(engine, &hidden)).await?))
 }
 
 async fn stats(State(page): State<Page>) -> Result<Response, PageError> {
-    Ok(json(&page.read(ReadNeed::Store, health::growth).await?))
+    Ok(json(&page.read(ReadNeed::OpenStore, health::growth).await?))
 }
 
 #[cfg(test)]

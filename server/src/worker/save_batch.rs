@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tools::error::ToolError;
 
 use super::state::WorkerState;
-use crate::request::{ReplySender, SaveRequest, Work, WriteRequest, is_internal_error};
+use crate::request::{ReplySender, SaveRequest, Work, is_internal_error};
 
 /// Maximum number of requests saved together. More would hold the lock longer than a hook waits.
 const MAX_BATCH: usize = 64;
@@ -38,7 +38,7 @@ impl WorkerState {
                 break None;
             }
             match inbox.try_recv() {
-                Ok(Work::Write(WriteRequest::Save(another))) => save = another,
+                Ok(Work::Save(another)) => save = another,
                 Ok(other) => break Some(other),
                 Err(_) => break None,
             }

@@ -39,9 +39,9 @@ pub(super) struct WorkerState {
     pub(super) must_refresh: bool,
     pub(super) open: Option<OpenEngine>,
     /// The day on which old memories were last deleted.
-    pub(super) last_cleared: Option<NaiveDate>,
+    pub(super) last_cleanup_day: Option<NaiveDate>,
     /// Time of the last check of the write-ahead logs.
-    pub(super) checked_wals: Instant,
+    pub(super) wals_checked_at: Instant,
     /// Whether another refresh is scheduled.
     pub(super) is_refresh_scheduled: Arc<AtomicBool>,
 }
@@ -61,8 +61,8 @@ impl WorkerState {
             setup,
             must_refresh: false,
             open: None,
-            last_cleared: None,
-            checked_wals: Instant::now(),
+            last_cleanup_day: None,
+            wals_checked_at: Instant::now(),
             is_refresh_scheduled: Arc::default(),
         }
     }

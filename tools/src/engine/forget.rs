@@ -24,7 +24,7 @@ use crate::error::ToolError;
 use crate::index::CompactScope;
 
 /// Set in `memory.db` during a deletion, so that the next process finishes it after a crash.
-const DUE: &str = "forgetting";
+const DELETION_PENDING: &str = "forgetting";
 
 /// Whether databases that were set aside, and the backup of an upgrade, are deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,9 +87,9 @@ impl Engine {
         if selected.is_unlimited() {
             self.delete_everything_else(extent)?;
         }
-        let gone = log_paths(&selected.rows);
-        let gone = if selected.is_unlimited() { CompactScope::All } else { CompactScope::Sources(&gone) };
-        let mut forgot = self.remove_traces_or_report(old, gone)?;
+        let logs = log_paths(&selected.rows);
+        let scope = if selected.is_unlimited() { CompactScope::All } else { CompactScope::Sources(&logs) };
+        let mut forgot = self.remove_traces_or_report(old, scope)?;
         let changed = own.len() - deleted;
         if changed > 0 {
             forgot.leftovers.push(format!("{changed} of the memories, whose text was changed meanwhile"));
@@ -149,25 +149,21 @@ impl Engine {
         let scrubbed = self.with_repair(|engine| Ok(scrub(&mut engine.store, &sanitizer, reach)?))?;
         self.scrub_buffers(&sanitizer)?;
         hook_log::redact_notes(self.store.layout(), &sanitizer);
-        let nothing = ForgetOutcome { leftovers: self.old_databases(), ..ForgetOutcome::default() };
-        let forgot = match scrubbed.changed.is_empty() {
-            true => nothing,
-            false => self.remove_traces_or_report(old, CompactScope::All)?,
-        };
-        self.finish_forgetting()?;
+        let old = if scrubbed.changed.is_empty() { OldDatabases::Keep } else { old };
+        let forgot = self.remove_traces_or_report(old, CompactScope::All)?;
         Ok((scrubbed, forgot))
     }
 
     /// Finishes a deletion that a killed process began.
     pub fn finish_forgetting(&mut self) -> Result<(), ToolError> {
-        if self.is_writable() && self.store.rows().meta(DUE)?.is_some_and(|due| due == "1") {
+        if self.is_writable() && self.store.rows().meta(DELETION_PENDING)?.is_some_and(|due| due == "1") {
             self.remove_traces(OldDatabases::Keep, CompactScope::All)?;
         }
         Ok(())
     }
 
     fn begin_forgetting(&mut self) -> Result<(), ToolError> {
-        Ok(self.store.with_transaction(|rows| rows.set_meta(DUE, "1"))?)
+        Ok(self.store.with_transaction(|rows| rows.set_meta(DELETION_PENDING, "1"))?)
     }
 
     /// Deletes copies. If another process keeps the databases busy, it reports the leftovers, and the next call deletes
@@ -215,7 +211,7 @@ impl Engine {
             }
             OldDatabases::Keep => forgot.leftovers.extend(names),
         }
-        self.store.with_transaction(|rows| rows.set_meta(DUE, "0"))?;
+        self.store.with_transaction(|rows| rows.set_meta(DELETION_PENDING, "0"))?;
         Ok(forgot)
     }
 

@@ -10,13 +10,38 @@ use schema::store::{CatchUpOutcome, MemoryRow, Store, StoreAccess};
 use schema::tool::{GetInput, GetOutput, MemoryDetails};
 use serde_json::{Map, Value};
 
+use super::Engine;
 use super::evidence::evidence_of;
 use super::file_access::{FileText, confine_path, display_path, read_file};
+use super::personal::holds_everywhere;
 use crate::error::ToolError;
 use crate::index::{ChunkRow, Index, IndexLockWait};
 
 /// Default token limit of a response, about four bytes each.
 const DEFAULT_TOKENS: i64 = 8_000;
+
+impl Engine {
+    /// `memory_get`, also for the ids of personal hits.
+    pub fn get(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
+        let found = self.get_of_project(input);
+        if let Err(ToolError::NotFound(_)) = found
+            && let Ok(Some(personal)) = self.personal()
+            && let Some(id) = &input.id
+            && let Ok((_, row)) = personal.find_by_prefix(id)
+            && holds_everywhere(&row)
+        {
+            let root = personal.store.layout().project().to_owned();
+            return personal
+                .get_of_project(input)
+                .map(|output| GetOutput { path: root.join(&output.path).to_string_lossy().into_owned(), ..output });
+        }
+        found
+    }
+
+    fn get_of_project(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
+        self.with_repair(|engine| get(&mut engine.store, &engine.index, &mut engine.change_detector, input))
+    }
+}
 
 /// A memory with its whole text, without counting it as opened.
 pub(super) fn peek_by_id(
@@ -28,7 +53,7 @@ pub(super) fn peek_by_id(
     get_by_id(store, index, detector, id.trim(), usize::MAX).map(|(_, output)| output)
 }
 
-pub(super) fn get(
+fn get(
     store: &mut Store,
     index: &Index,
     detector: &mut ChangeDetector,

@@ -6,11 +6,12 @@ use schema::files::project::personal_project;
 use schema::model::memory::{MemoryAttributes, MemoryType};
 use schema::settings;
 use schema::store::{MemoryRow, Store};
-use schema::tool::{Confidence, GetInput, GetOutput, Hit, SaveInput, SaveOutput, SearchInput, SearchOutput};
+use schema::tool::{Confidence, Hit, SaveInput, SaveOutput, SearchInput, SearchOutput};
 
-use super::{Audience, Engine, IndexProgress, append_notice, open_index};
+use super::{Engine, IndexProgress, open_index};
 use crate::error::{ToolError, join_causes};
 use crate::index::{TAGS, metadata_tags};
+use crate::search::{Asker, append_notice};
 
 /// The most personal hits of a search, and those among which they are chosen.
 const MOST: usize = 2;
@@ -37,12 +38,12 @@ impl Engine {
     /// read, the notice says so.
     pub fn search_with_personal(
         &mut self,
-        audience: Audience,
+        asker: Asker,
         input: &SearchInput,
         progress: &mut dyn FnMut(IndexProgress),
         may_go_on: &dyn Fn() -> bool,
     ) -> Result<SearchOutput, ToolError> {
-        let mut output = self.search_as(audience, input, progress, may_go_on)?;
+        let mut output = self.search_as(asker, input, progress, may_go_on)?;
         let input = self.with_defaults(input);
         let limit = input.max_results.map_or(0, |limit| usize::try_from(limit).unwrap_or_default());
         let concerns_the_project = input.session_id.is_some() || input.path.is_some();
@@ -50,7 +51,7 @@ impl Engine {
         if concerns_the_project || tokens < LEAST_TOKENS {
             return Ok(output);
         }
-        let mut hits = match self.personal_hits(audience, &input, may_go_on) {
+        let mut hits = match self.personal_hits(asker, &input, may_go_on) {
             Ok(hits) => hits,
             Err(error) => {
                 let text = format!("the personal memory cannot be searched: {}", join_causes(&error));
@@ -75,7 +76,7 @@ impl Engine {
 
     fn personal_hits(
         &mut self,
-        audience: Audience,
+        asker: Asker,
         input: &SearchInput,
         may_go_on: &dyn Fn() -> bool,
     ) -> Result<Vec<Hit>, ToolError> {
@@ -87,7 +88,7 @@ impl Engine {
             Err(error) => return Err(error),
         }
         let wanted = SearchInput { max_results: Some(AMONG), explain: false, ..input.clone() };
-        let mut found = personal.search_as(Audience::Person, &wanted, &mut |_| {}, may_go_on)?;
+        let mut found = personal.search_as(Asker::Person, &wanted, &mut |_| {}, may_go_on)?;
         let mut hits: Vec<Hit> = Vec::new();
         for hit in found.results {
             // In a small store, hits of any score are only suggested.
@@ -97,7 +98,7 @@ impl Engine {
             }
         }
         found.results = hits;
-        if audience == Audience::Model {
+        if asker == Asker::Model {
             personal.make_compact(&mut found)?;
         }
         let root = personal.store.layout().project().to_owned();
@@ -106,23 +107,6 @@ impl Engine {
             hit.path = root.join(&hit.path).to_string_lossy().into_owned();
         }
         Ok(found.results)
-    }
-
-    /// `memory_get`, also for the ids of personal hits.
-    pub fn get(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
-        let found = self.get_of_project(input);
-        if let Err(ToolError::NotFound(_)) = found
-            && let Ok(Some(personal)) = self.personal()
-            && let Some(id) = &input.id
-            && let Ok((_, row)) = personal.find_by_prefix(id)
-            && holds_everywhere(&row)
-        {
-            let root = personal.store.layout().project().to_owned();
-            return personal
-                .get_of_project(input)
-                .map(|output| GetOutput { path: root.join(&output.path).to_string_lossy().into_owned(), ..output });
-        }
-        found
     }
 
     /// Copies a memory into the personal memory, as another type if one is given. A learning gets the tag `general`.
@@ -167,7 +151,7 @@ impl Engine {
 }
 
 /// Whether a personal memory is about how the user works, and not about one matter.
-fn holds_everywhere(row: &MemoryRow) -> bool {
+pub(super) fn holds_everywhere(row: &MemoryRow) -> bool {
     if row.superseded_by.is_some() {
         return false;
     }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use schema::files::layout::Layout;
 use schema::settings::{EmbeddingProvider, Settings};
-use schema::tool::{LoadInput, LoadSource};
+use schema::tool::{GetInput, LoadInput, LoadSource, SearchInput};
 
 use super::*;
 

@@ -301,14 +301,18 @@ fn explain_score(ranked: &RankedCandidate) -> String {
     text
 }
 
+/// Appends a text to the notice of a result.
+pub fn append_notice(notice: &mut Option<String>, text: &str) {
+    *notice = Some(notice.take().map_or(text.to_owned(), |notice| format!("{notice}; {text}")));
+}
+
 /// Adds that the built-in model replaced a service, and why.
-pub(super) fn add_replacement_notice(output: &mut SearchOutput, model: &EmbeddingModel, cause: &str) {
+pub(super) fn add_fallback_notice(output: &mut SearchOutput, model: &EmbeddingModel, cause: &str) {
     let identity = model.embedder.identity();
     output.provider.clone_from(&identity.provider);
     output.model = Some(identity.model.clone());
     output.mode = SearchMode::Hybrid;
-    let text = format!("searched with the built-in model: {cause}");
-    output.notice = Some(output.notice.take().map_or(text.clone(), |notice| format!("{notice}; {text}")));
+    append_notice(&mut output.notice, &format!("searched with the built-in model: {cause}"));
 }
 
 /// Adds the embedder and any fallback to the answer.

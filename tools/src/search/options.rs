@@ -10,16 +10,18 @@ pub struct SearchOptions<'m> {
     /// `None` for a search by words alone.
     pub model: Option<&'m EmbeddingModel>,
     pub scoring: Scoring,
-    pub asker: Asker<'m>,
+    pub asker: Asker,
+    /// The session of the host, or an empty text.
+    pub session_id: &'m str,
 }
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asker<'a> {
+pub enum Asker {
     /// A person, to whom every memory is shown.
     Person,
-    /// A model, which knows its current turn. The session id is empty if the host does not say it.
-    Model { session_id: &'a str },
+    /// A model, which knows its current turn.
+    Model,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

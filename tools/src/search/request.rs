@@ -12,7 +12,7 @@ use super::tags;
 use crate::error::ToolError;
 use crate::time_expression::{parse_since, parse_until};
 
-/// Most phrasings besides the question.
+/// The maximum number of phrasings in addition to the question.
 const MAX_ALSO: usize = 4;
 
 const DEFAULT_SCORE: f64 = 0.35;

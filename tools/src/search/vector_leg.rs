@@ -76,7 +76,7 @@ impl<'m> VectorLeg<'m> {
     }
 
     /// Compares with vectors of the built-in model, which replaces a service that fails.
-    pub(super) fn from_replacement(vectors: &Arc<Vectors>, local: &'m EmbeddingModel) -> Self {
+    pub(super) fn from_fallback(vectors: &Arc<Vectors>, local: &'m EmbeddingModel) -> Self {
         Self { model: local, vectors: VectorSource::Memory(Arc::clone(vectors)), is_stored: false }
     }
 

@@ -60,7 +60,7 @@ pub(super) struct Knowledge {
     letters: OnceCell<Vec<String>>,
 }
 
-/// A memory that still holds, with the part of its text that does.
+/// A memory of a lasting type, with the part of its text that is still valid.
 struct Entry {
     row: MemoryRow,
     text: String,
@@ -135,7 +135,7 @@ impl Knowledge {
             letters: OnceCell::new(),
         };
         knowledge.entries.sort_by_key(|entry| Reverse((entry.rank(), entry.row.order())));
-        knowledge.leave_out_invalid(&rows.kept_pairs()?.into_iter().map(|(older, _)| older).collect(), size);
+        knowledge.remove_replaced_and_repeated(&rows.kept_pairs()?.into_iter().map(|(older, _)| older).collect(), size);
         Ok(knowledge)
     }
 
@@ -155,7 +155,7 @@ impl Knowledge {
 
     /// Marks entries that a newer statement replaces, and removes the replaced parts of the others, unless a person `kept` them. Removes
     /// entries that say the same as one of a better rank, and those whose type fills a brief of `size` characters without them.
-    fn leave_out_invalid(&mut self, kept: &HashSet<MemoryId>, size: usize) {
+    fn remove_replaced_and_repeated(&mut self, kept: &HashSet<MemoryId>, size: usize) {
         let mut used: HashMap<MemoryType, usize> = HashMap::new();
         let mut seen = HashSet::new();
         let entries = std::mem::take(&mut self.entries).into_iter();

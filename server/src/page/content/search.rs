@@ -9,8 +9,9 @@ use schema::model::standing::Standing;
 use schema::store::{MemoryFilter, MemoryRow};
 use schema::tool::{Hit, SearchInput};
 use serde::{Deserialize, Serialize};
-use tools::engine::{Audience, Engine, HistoryFilter};
+use tools::engine::{Engine, HistoryFilter};
 use tools::error::ToolError;
+use tools::search::Asker;
 use tools::time_expression::parse_since;
 
 use super::MemoryItem;
@@ -109,7 +110,7 @@ impl SearchForm {
             max_tokens: Some(TOKENS),
             ..SearchInput::default()
         };
-        let output = engine.search_with_personal(Audience::Person, &input, &mut |_| {}, &|| true)?;
+        let output = engine.search_with_personal(Asker::Person, &input, &mut |_| {}, &|| true)?;
         let mut found = Vec::new();
         for hit in output.results {
             let row = engine.peek(&hit.id)?;

@@ -17,7 +17,7 @@ pub(in crate::page) async fn briefs(
     Query(form): Query<BriefsForm>,
 ) -> PageResult {
     let part = form.part.clone();
-    let found = page.read(ReadNeed::Store, move |engine| read(engine, &form)).await?;
+    let found = page.read(ReadNeed::OpenStore, move |engine| read(engine, &form)).await?;
     let live = html! {
         (settings(&found, language))
         (brief(&found, language))

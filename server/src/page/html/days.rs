@@ -42,7 +42,7 @@ pub(in crate::page) async fn timeline(
 ) -> PageResult {
     let hidden = page.0.deletions.hidden();
     let before = query.before.and_then(|before| before.parse().ok());
-    let timeline = page.read(ReadNeed::Store, move |engine| history::timeline(engine, before, &hidden)).await?;
+    let timeline = page.read(ReadNeed::OpenStore, move |engine| history::timeline(engine, before, &hidden)).await?;
     let live = html! {
         (day_map(&timeline, language))
         @for day in &timeline.days {
@@ -165,7 +165,7 @@ pub(in crate::page) async fn sessions(
     language: Language,
     Query(query): Query<PartQuery>,
 ) -> PageResult {
-    let sessions = page.read(ReadNeed::Store, history::sessions).await?;
+    let sessions = page.read(ReadNeed::OpenStore, history::sessions).await?;
     let live = html! {
         @if sessions.is_empty() { p.empty { (language.of("There are no sessions yet.", "아직 세션이 없습니다.")) } }
         ul.sessions { @for session in &sessions { li { (session_head(session, language)) (files(&session.files, 8)) } } }
@@ -203,7 +203,7 @@ pub(in crate::page) async fn session(
 ) -> PageResult {
     let SessionQuery { id, part } = query;
     let hidden = page.0.deletions.hidden();
-    let opened = page.read(ReadNeed::Store, move |engine| history::session(engine, &id, &hidden)).await?;
+    let opened = page.read(ReadNeed::OpenStore, move |engine| history::session(engine, &id, &hidden)).await?;
     let title = session_title(opened.session.title.as_deref(), language).to_owned();
     let live = opened_session(&opened, &title, language);
     let fixed = sections("", language);
@@ -246,7 +246,7 @@ pub(in crate::page) async fn tasks(
     Query(query): Query<PartQuery>,
 ) -> PageResult {
     let hidden = page.0.deletions.hidden();
-    let tasks = page.read(ReadNeed::Store, move |engine| history::tasks(engine, &hidden)).await?;
+    let tasks = page.read(ReadNeed::OpenStore, move |engine| history::tasks(engine, &hidden)).await?;
     let live = html! {
         @if tasks.is_empty() { p.empty { (language.of("There are no tasks.", "할 일이 없습니다.")) } }
         ul.tasks { @for task in &tasks { (task_item(task, language)) } }

@@ -35,7 +35,7 @@ pub(in crate::page) async fn health(
         };
         return Ok(Html(cleaned(&shown)));
     }
-    let found = page.read(ReadNeed::Store, growth).await?;
+    let found = page.read(ReadNeed::OpenStore, growth).await?;
     let live = html! {
         h2 { (language.of("Checks", "점검")) }
         div data-load="health?part=checks" { p.quiet { (language.of("Checking …", "점검하는 중 …")) } }

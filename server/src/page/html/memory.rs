@@ -27,7 +27,7 @@ pub(in crate::page) async fn memory(
         let citation = opened.memory.as_ref().map(|_| cite(engine, &opened.id)).transpose()?;
         Ok((opened, citation))
     };
-    let (opened, citation) = page.read(ReadNeed::Index, read).await?;
+    let (opened, citation) = page.read(ReadNeed::CaughtUpIndex, read).await?;
     let title: String = opened.text.chars().take(40).collect();
     let is_gone = page.0.deletions.hidden().contains(&opened.id);
     let live = match (is_gone, &opened.memory) {

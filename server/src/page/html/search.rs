@@ -17,7 +17,7 @@ pub(in crate::page) async fn search(
 ) -> PageResult {
     let hidden = page.0.deletions.hidden();
     let asked = form.clone();
-    let answer = page.read(ReadNeed::Index, move |engine| asked.answer(engine, &hidden)).await?;
+    let answer = page.read(ReadNeed::CaughtUpIndex, move |engine| asked.answer(engine, &hidden)).await?;
     let view = View {
         page: &page,
         language,

@@ -20,11 +20,11 @@ pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> SubscriptionFil
 
 /// Notifies a listening host until it cancels or the server ends.
 pub(super) async fn notify_listener(context: SubscriptionContext, changes: &ChangeFeed, ending: &CancellationToken) {
-    let mut following = changes.subscribe();
+    let mut subscription = changes.subscribe();
     let accepted = context.accepted().clone();
     let uris = accepted.resource_subscriptions.unwrap_or_default();
     let delivered = async {
-        while let Some(change) = following.next().await {
+        while let Some(change) = subscription.next().await {
             let lists = accepted.resources_list_changed == Some(true) && logs_may_differ(&change);
             if lists && context.sink().notify_resource_list_changed().await.is_err() {
                 return;
@@ -47,7 +47,7 @@ pub(super) async fn notify_listener(context: SubscriptionContext, changes: &Chan
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     uris: Arc<Mutex<BTreeSet<String>>>,
-    is_notifying: Mutex<Option<JoinHandle<()>>>,
+    notifier_task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Subscriptions {
@@ -61,8 +61,8 @@ impl Subscriptions {
 
     /// Notifies the host of changes from now on, until the connection ends.
     pub(super) fn start_notifying(&self, peer: Peer<RoleServer>, changes: &ChangeFeed) {
-        let telling = tokio::spawn(notify_host(peer, Arc::clone(&self.uris), changes.subscribe()));
-        if let Some(earlier) = lock(&self.is_notifying).replace(telling) {
+        let task = tokio::spawn(notify_host(peer, Arc::clone(&self.uris), changes.subscribe()));
+        if let Some(earlier) = lock(&self.notifier_task).replace(task) {
             earlier.abort();
         }
     }
@@ -70,14 +70,14 @@ impl Subscriptions {
 
 impl Drop for Subscriptions {
     fn drop(&mut self) {
-        if let Some(telling) = lock(&self.is_notifying).take() {
-            telling.abort();
+        if let Some(task) = lock(&self.notifier_task).take() {
+            task.abort();
         }
     }
 }
 
-async fn notify_host(peer: Peer<RoleServer>, uris: Arc<Mutex<BTreeSet<String>>>, mut following: ChangeSubscription) {
-    while let Some(change) = following.next().await {
+async fn notify_host(peer: Peer<RoleServer>, uris: Arc<Mutex<BTreeSet<String>>>, mut subscription: ChangeSubscription) {
+    while let Some(change) = subscription.next().await {
         if logs_may_differ(&change) && peer.notify_resource_list_changed().await.is_err() {
             return;
         }
@@ -99,7 +99,7 @@ fn concerned_uris<'u>(uris: &'u [String], change: &StoreChange) -> impl Iterator
     uris.iter().filter(is_concerned).map(String::as_str).collect::<Vec<_>>().into_iter()
 }
 
-/// A set of texts stays valid if another thread panics.
+/// Neither value can be left half-changed by a panic.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,86 @@
+//! `memory_search`: the settings of a search, and what happens to its hits afterwards.
+
+use std::collections::BTreeSet;
+
+use schema::files::layout::STORE_DIR;
+use schema::host::session_context::{Given, record_given};
+use schema::model::moment::Moment;
+use schema::settings::Settings;
+use schema::tool::{SearchInput, SearchOutput, SearchSource};
+
+use super::{Engine, IndexProgress, file_access};
+use crate::embed::EmbeddingLocation;
+use crate::error::ToolError;
+use crate::search::{self, Asker, SearchOptions, append_notice};
+
+impl Engine {
+    /// Records which memories the host's session was given. A search succeeds whether or not that can be written.
+    fn record_hits(&self, output: &SearchOutput) {
+        let hits = output.results.iter().filter(|hit| hit.source == SearchSource::Memory).map(|hit| hit.id.as_str());
+        if !self.session_id.is_empty() && self.is_writable() {
+            let _ = record_given(self.store.layout(), &self.session_id, Given::Search, hits);
+        }
+    }
+
+    /// `memory_search`. Requests the question's vector itself, which may take some seconds.
+    pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
+        self.search_as(Asker::Person, input, &mut |_| {}, &|| true)
+    }
+
+    /// Fills missing fields of a request from the settings.
+    pub(super) fn with_defaults(&self, input: &SearchInput) -> SearchInput {
+        let Settings { search_results, search_min_score, search_tokens, .. } = self.loaded.settings;
+        SearchInput {
+            max_results: input.max_results.or(Some(search_results as i64)),
+            min_score: input.min_score.or(search_min_score),
+            max_tokens: input.max_tokens.or(Some(search_tokens as i64)),
+            ..input.clone()
+        }
+    }
+
+    /// `memory_search` for a model or a person. Reports progress while new events are indexed.
+    pub fn search_as(
+        &mut self,
+        asker: Asker,
+        input: &SearchInput,
+        progress: &mut dyn FnMut(IndexProgress),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<SearchOutput, ToolError> {
+        let input = &self.with_defaults(input);
+        let asked = self.embedding_query(input)?.map(|question| question.embed());
+        let now = Moment::now();
+        let model = self.model.as_ref().map(|model| match model.embedder.location() {
+            EmbeddingLocation::InProcess => model.clone(),
+            EmbeddingLocation::Remote => model.with_query_vector(asked.unwrap_or_else(|| model.without_request())),
+        });
+        let mut go_on = |done: usize, total: usize| {
+            progress(IndexProgress { done, total, path: "memories".to_owned() });
+            may_go_on()
+        };
+        let mut output = self.with_repair(|engine| {
+            let scoring = engine.loaded.settings.search_weights.into();
+            let options = SearchOptions { model: model.as_ref(), scoring, asker, session_id: &engine.session_id };
+            search::search(&mut engine.store, &mut engine.index, options, input, &now, &mut go_on)
+        })?;
+        self.add_encoding_notice(&mut output);
+        self.add_notice(&mut output.notice);
+        self.record_hits(&output);
+        self.mark_changed_code(&mut output)?;
+        if asker == Asker::Model {
+            self.make_compact(&mut output)?;
+        }
+        Ok(output)
+    }
+
+    /// Adds a notice for hits from files that are not UTF-8.
+    fn add_encoding_notice(&self, output: &mut SearchOutput) {
+        let is_doubtful = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
+        let hits = output.results.iter();
+        let doubtful = hits.filter(|hit| is_doubtful(&hit.snippet) || hit.heading.as_deref().is_some_and(is_doubtful));
+        let files: BTreeSet<&str> = doubtful.filter_map(|hit| hit.path.strip_prefix(STORE_DIR)).collect();
+        let about = |path: &str| file_access::read_file(self.store.layout(), path.trim_start_matches('/')).ok()?.notice;
+        for text in files.into_iter().filter_map(about) {
+            append_notice(&mut output.notice, &text);
+        }
+    }
+}
