@@ -56,7 +56,7 @@ use schema::model::state_note::StateNote;
 use schema::settings::{self, LoadedSettings, Settings};
 use schema::store::hook_log;
 use schema::store::{Locator, MemoryFilter, MemoryRow, Store, StoreAccess, has_less_space_than};
-use schema::tool::{GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, StatsOutput};
+use schema::tool::{LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, StatsOutput};
 
 use crate::curation::residue;
 use crate::embed::remote::Network;
@@ -282,11 +282,6 @@ impl Engine {
         self.store.is_current() && self.index.is_current()
     }
 
-    /// A memory or a passage with its whole text, without counting it as opened.
-    pub fn peek_details(&mut self, id: &str) -> Result<GetOutput, ToolError> {
-        self.with_repair(|engine| get::peek_by_id(&mut engine.store, &engine.index, &mut engine.change_detector, id))
-    }
-
     /// Returns the brief of a session that would start now.
     pub fn brief(&mut self) -> Result<Option<String>, ToolError> {
         self.brief_for(SessionSource::Startup, "", None)
@@ -415,13 +410,6 @@ impl Engine {
     /// Newest ids with this prefix.
     pub fn newest_ids(&mut self, beginning: &str, limit: usize) -> Result<Vec<String>, ToolError> {
         self.with_repair(|engine| Ok(engine.store.rows().newest_ids(beginning, limit)?))
-    }
-
-    /// The only id with this prefix. A prefix of no id is returned unchanged.
-    pub fn resolve_id(&mut self, beginning: &str) -> Result<String, ToolError> {
-        let beginning = beginning.trim();
-        let ids = self.with_repair(|engine| Ok(engine.store.rows().ids_beginning_with(beginning)?))?;
-        Ok(get::only_match(beginning, ids)?.unwrap_or_else(|| beginning.to_owned()))
     }
 
     /// Repairs that were not reported yet.

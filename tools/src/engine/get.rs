@@ -41,16 +41,22 @@ impl Engine {
     fn get_of_project(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
         self.with_repair(|engine| get(&mut engine.store, &engine.index, &mut engine.change_detector, input))
     }
-}
 
-/// A memory with its whole text, without counting it as opened.
-pub(super) fn peek_by_id(
-    store: &mut Store,
-    index: &Index,
-    detector: &mut ChangeDetector,
-    id: &str,
-) -> Result<GetOutput, ToolError> {
-    get_by_id(store, index, detector, id.trim(), usize::MAX).map(|(_, output)| output)
+    /// A memory or a passage with its whole text, without counting it as opened.
+    pub fn peek_details(&mut self, id: &str) -> Result<GetOutput, ToolError> {
+        let id = id.trim();
+        let peeked = self.with_repair(|engine| {
+            get_by_id(&mut engine.store, &engine.index, &mut engine.change_detector, id, usize::MAX)
+        });
+        peeked.map(|(_, output)| output)
+    }
+
+    /// The only id with this prefix. A prefix of no id is returned unchanged.
+    pub fn resolve_id(&mut self, beginning: &str) -> Result<String, ToolError> {
+        let beginning = beginning.trim();
+        let ids = self.with_repair(|engine| Ok(engine.store.rows().ids_beginning_with(beginning)?))?;
+        Ok(only_match(beginning, ids)?.unwrap_or_else(|| beginning.to_owned()))
+    }
 }
 
 fn get(
