@@ -7,6 +7,7 @@ mod compact;
 mod confirm;
 mod curate;
 mod day_summaries;
+mod details;
 mod disk_usage;
 mod edit;
 mod embedding;
