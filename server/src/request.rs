@@ -17,7 +17,7 @@ pub(crate) type ReplySender<T> = oneshot::Sender<Result<T, ToolError>>;
 /// Receives the progress of a request.
 pub(crate) type ProgressSender = watch::Sender<Option<IndexProgress>>;
 
-/// What the worker does.
+/// A request to the worker.
 pub(crate) enum Work {
     /// A read that no reader can run, or a change of memories by a person.
     Run(EngineRequest),

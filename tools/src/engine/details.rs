@@ -1,4 +1,4 @@
-//! What an id names: a memory or a passage, also of the personal memory.
+//! Finds what an id names: a memory or a passage, also of the personal memory.
 
 use schema::tool::{GetInput, GetOutput};
 
