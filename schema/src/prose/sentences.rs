@@ -18,14 +18,10 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
             start = end;
         }
     }
-    parts.push(&text[start..]);
-    let mut joined: Vec<&str> = Vec::with_capacity(parts.len());
-    for part in parts {
-        if !part.is_empty() {
-            joined.push(part);
-        }
+    if start < text.len() {
+        parts.push(&text[start..]);
     }
-    joined
+    parts
 }
 
 /// Whether the period after this text belongs to an abbreviation or to the number of a list item.
