@@ -5,10 +5,10 @@ mod catalogue;
 mod document;
 mod input;
 mod output;
+#[cfg(all(test, feature = "schemars"))]
+mod schemas;
 
 pub use catalogue::{MEMORY_FIRST, Tool};
-#[cfg(feature = "schemars")]
-pub use catalogue::{ToolDefinition, definitions};
 pub use input::{GetInput, LoadInput, LoadSource, ReindexInput, SaveInput, SearchInput, SearchSource, StatsInput};
 pub use output::{
     Confidence, EmbeddingStats, Evidence, GetOutput, Hit, LoadOutput, MemoryDetails, QueueOwner, ReindexOutput,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::definitions;
+use super::schemas::definitions;
 use crate::model::memory::MemoryType;
 
 #[test]
