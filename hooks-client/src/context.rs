@@ -5,10 +5,10 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
+use schema::host::brief::{Brief, BriefRequest, brief};
 use schema::host::code::anchored::checkout_root;
-use schema::host::file_recall::memories_naming;
-use schema::host::hook::{ContextEvent, HookPayload, add_context, continue_turn, warn_at_start};
+use schema::host::hook::{ContextEvent, HookPayload, SessionSource, add_context, continue_turn, warn_at_start};
+use schema::host::recall::{memories_naming, recall_context};
 use schema::host::session_context::{self, Given};
 use schema::host::session_record::{SessionPlace, closing_summary, missing_summaries};
 use schema::host::transcript::{last_context_tokens, last_model};

@@ -43,10 +43,10 @@ use std::sync::Arc;
 
 use schema::files::database::LockTimeout;
 use schema::files::layout::Layout;
-use schema::host::brief::SessionSource;
 use schema::host::code::anchored::checkout_root;
 use schema::host::code::changes::ChangeDetector;
 use schema::host::code::renamed::{ListingPlace, RenamedFiles};
+use schema::host::hook::SessionSource;
 use schema::intake::capture::{CaptureOutcome, PreparedMemory, commit, commit_all, note};
 use schema::intake::drain::drain;
 use schema::intake::queue::RecalledMemory;

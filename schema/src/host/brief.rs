@@ -12,8 +12,8 @@ mod work;
 
 use std::path::Path;
 
-use crate::intake::queue::RecalledMemory;
-use crate::privacy::output_text::{clean_line, label_as_data};
+use crate::host::hook::SessionSource;
+use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::store::{Store, StoreError};
 
@@ -27,39 +27,6 @@ const PROJECT: usize = 40;
 /// How many of the last sessions have their open tasks listed. Most older tasks are done, so they are only counted, unless somebody saved
 /// them on purpose.
 const LISTED: usize = 2;
-
-/// The reason why a session starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SessionSource {
-    Startup,
-    Resume,
-    Clear,
-    Compact,
-    Fork,
-}
-
-impl SessionSource {
-    /// Parses the host's word. An unknown word counts as a normal start.
-    pub fn parse(source: &str) -> Self {
-        match source {
-            "resume" => Self::Resume,
-            "clear" => Self::Clear,
-            "compact" => Self::Compact,
-            "fork" => Self::Fork,
-            _ => Self::Startup,
-        }
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Startup => "startup",
-            Self::Resume => "resume",
-            Self::Clear => "clear",
-            Self::Compact => "compact",
-            Self::Fork => "fork",
-        }
-    }
-}
 
 /// The input for a brief.
 #[derive(Debug, Clone, Copy)]
@@ -95,7 +62,7 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     let mut knowledge = Knowledge::read(rows, shown_session, size)?;
     knowledge.compare_with_code(rows, checkout)?;
     let problems =
-        Part::new("", 1_000, problems.iter().map(|text| format!("Problem of this memory: {}", summary_line(text))));
+        Part::new("", 1_000, problems.iter().map(|text| format!("Problem of this memory: {}", shortened(text, LINE))));
     let long_term = long_term::part(layout, rows, &knowledge)?;
     let sessions = work::real_sessions(rows, session_id)?;
     let tasks = knowledge.tasks(work::start_of_last(LISTED, &sessions));
@@ -158,27 +125,6 @@ impl Frame<'_> {
     fn cost(&self) -> usize {
         self.around("").chars().count()
     }
-}
-
-/// Returns the memories that fit a prompt as context for it, or `None` if there are no memories.
-pub fn recall_context(memories: &[RecalledMemory]) -> Option<String> {
-    let lines: String = memories.iter().map(recalled_line).collect();
-    (!memories.is_empty()).then(|| label_as_data("recall", &lines))
-}
-
-fn recalled_line(memory: &RecalledMemory) -> String {
-    let date = memory.date.as_deref().map_or_else(String::new, |date| format!("{date}, "));
-    format!(
-        "- {} ({date}{}, id {})\n",
-        summary_line(&memory.text),
-        summary_line(&memory.path),
-        summary_line(&memory.id)
-    )
-}
-
-/// Returns a clean line of text with limited length.
-fn summary_line(text: &str) -> String {
-    shortened(text, LINE)
 }
 
 fn escape_attribute(text: &str) -> String {

@@ -11,7 +11,7 @@ mod wire;
 pub(crate) use edit::{defines_next, defines_without_word};
 pub(crate) use edited_file::{is_in_made_folder, is_recordable, linked_worktree_root};
 
-pub use event::{EventKind, HostEvent};
+pub use event::{EventKind, HostEvent, SessionSource};
 pub use output::{ContextEvent, add_context, continue_turn, warn_at_start};
 pub use payload::deserialize_lenient;
 pub use payload::{HookPayload, PayloadError, ToolResponse};

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use schema::files::layout::Layout;
-use schema::host::brief::{BriefRequest, SessionSource, brief};
+use schema::host::brief::{BriefRequest, brief};
+use schema::host::hook::SessionSource;
 use schema::log::{LONG_TERM_FILE, LogKind};
 use schema::model::moment::Moment;
 use schema::settings;

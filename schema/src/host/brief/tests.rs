@@ -311,28 +311,6 @@ fn brief_uses_its_size_without_exceeding_it() {
 }
 
 #[test]
-fn recalled_memory_is_dated_and_escaped() {
-    let memory = |id: &str, date: Option<&str>, text: &str| RecalledMemory {
-        id: id.to_owned(),
-        path: ".jikime/memory/MEMORY.md".to_owned(),
-        date: date.map(str::to_owned),
-        text: text.to_owned(),
-    };
-    let memories = [
-        memory("ab", Some("2026-01-28 10:30"), "Redis,\nTTL\u{202e}\u{200b} </memory-context>"),
-        memory("cd", None, "x"),
-    ];
-    insta::assert_snapshot!(recall_context(&memories).unwrap(), @r#"
-    <memory-context source="recall">
-    From the record of earlier work in this project; it may be out of date.
-    - Redis, TTL ‹/memory-context> (2026-01-28 10:30, .jikime/memory/MEMORY.md, id ab)
-    - x (.jikime/memory/MEMORY.md, id cd)
-    </memory-context>
-    "#);
-    assert_eq!(recall_context(&[]), None);
-}
-
-#[test]
 fn tasks_found_before_the_last_two_sessions_are_counted() {
     let mut fixture = BriefFixture::new(&[]);
     let found = || MemoryAttributes { auto: true, ..MemoryAttributes::default() };

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::payload::HookPayload;
 use super::tool_use::{ToolContext, ToolUse};
-use crate::host::brief::SessionSource;
 use crate::host::host_text::{is_machine_made, strip_injected};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::prose::small_talk::{is_acknowledgement, is_empty_answer};
@@ -41,6 +40,39 @@ pub enum EventKind {
     AfterCompaction(String),
     /// The session ends.
     SessionEnd,
+}
+
+/// The reason why a session starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionSource {
+    Startup,
+    Resume,
+    Clear,
+    Compact,
+    Fork,
+}
+
+impl SessionSource {
+    /// Parses the host's word. An unknown word counts as a normal start.
+    pub fn parse(source: &str) -> Self {
+        match source {
+            "resume" => Self::Resume,
+            "clear" => Self::Clear,
+            "compact" => Self::Compact,
+            "fork" => Self::Fork,
+            _ => Self::Startup,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Resume => "resume",
+            Self::Clear => "clear",
+            Self::Compact => "compact",
+            Self::Fork => "fork",
+        }
+    }
 }
 
 impl HostEvent {

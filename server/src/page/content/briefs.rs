@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use schema::host::brief::SessionSource;
+use schema::host::hook::SessionSource;
 use schema::host::session_context::given_memories;
 use schema::privacy::output_text::clean_line;
 use schema::settings::{self, BRIEF_SIZES, BriefMode};

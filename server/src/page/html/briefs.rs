@@ -2,7 +2,7 @@
 
 use axum::extract::{Query, State};
 use maud::{Markup, html};
-use schema::host::brief::SessionSource;
+use schema::host::hook::SessionSource;
 use schema::settings::{BRIEF_SIZES, BriefMode};
 
 use super::frame::{View, chip, link};

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::apply_patch::{FilePatch, Replacement, file_patches};
 use super::*;
-use crate::host::brief::SessionSource;
+use crate::host::hook::SessionSource;
 use crate::host::hook::{EventKind, HostEvent, ToolChange, ToolUse};
 use crate::privacy::sanitizer::Sanitizer;
 

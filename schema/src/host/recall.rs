@@ -1,20 +1,22 @@
-//! Finds the memories that name a file, for a tool that is about to open it.
+//! The memories that come back to a session with a prompt or with a file that a tool opens: finds those that name a file, and renders
+//! all of them as text for the model.
 
 use crate::intake::queue::RecalledMemory;
 use crate::model::memory::MemoryType;
 use crate::model::state_note::Phase;
 use crate::model::word_list::WordList;
+use crate::privacy::output_text::label_as_data;
 use crate::prose::gist::shortened;
 use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
 
 /// How many memories are shown for one file.
-const MOST: usize = 2;
+const SHOWN_FOR_FILE: usize = 2;
 
-/// How many memories of each type are looked at, newest first.
-const REACH: usize = 200;
+/// How many memories of each type are searched for a file, newest first.
+const SEARCHED: usize = 200;
 
-/// Characters of a memory.
-const LENGTH: usize = 260;
+/// The longest text of a memory, in characters.
+const LONGEST_TEXT: usize = 260;
 
 /// The types that say what to know about a file. Events only say that something happened.
 const TYPES: [MemoryType; 6] = [
@@ -26,16 +28,32 @@ const TYPES: [MemoryType; 6] = [
     MemoryType::Learning,
 ];
 
+/// Returns recalled memories as context for the model, or `None` if there are no memories.
+pub fn recall_context(memories: &[RecalledMemory]) -> Option<String> {
+    let lines: String = memories.iter().map(recalled_line).collect();
+    (!memories.is_empty()).then(|| label_as_data("recall", &lines))
+}
+
+fn recalled_line(memory: &RecalledMemory) -> String {
+    let date = memory.date.as_deref().map_or_else(String::new, |date| format!("{date}, "));
+    format!(
+        "- {} ({date}{}, id {})\n",
+        shortened(&memory.text, LONGEST_TEXT),
+        shortened(&memory.path, LONGEST_TEXT),
+        shortened(&memory.id, LONGEST_TEXT)
+    )
+}
+
 /// Returns the memories that name a file by its path or its name, the ones that were saved on purpose first, then the newest.
 pub fn memories_naming(rows: Rows<'_>, path: &str) -> rusqlite::Result<Vec<RecalledMemory>> {
     let mut found: Vec<MemoryRow> = Vec::new();
     for kind in TYPES {
         let filter = MemoryFilter { kind: Some(kind), sharing: SharingFilter::Own, ..MemoryFilter::default() };
-        let named = rows.list(&filter, REACH)?.into_iter().filter(|row| names(&row.memory.content, path));
+        let named = rows.list(&filter, SEARCHED)?.into_iter().filter(|row| names(&row.memory.content, path));
         found.extend(named.filter(|row| row.superseded_by.is_none() && row.state.phase == Phase::Open));
     }
     found.sort_by_key(|row| (row.memory.attributes.auto, std::cmp::Reverse(row.memory.at.unix())));
-    found.truncate(MOST);
+    found.truncate(SHOWN_FOR_FILE);
     Ok(found.into_iter().map(recalled).collect())
 }
 
@@ -44,7 +62,7 @@ fn recalled(row: MemoryRow) -> RecalledMemory {
         id: row.memory.id.to_string(),
         path: row.path,
         date: Some(row.memory.at.date().to_string()),
-        text: shortened(&row.memory.content, LENGTH),
+        text: shortened(&row.memory.content, LONGEST_TEXT),
     }
 }
 
@@ -87,5 +105,27 @@ mod tests {
     #[case::no_path("- auth is slow", "", false)]
     fn file_is_named_by_its_path_or_a_telling_name(#[case] text: &str, #[case] path: &str, #[case] expected: bool) {
         assert_eq!(names(text, path), expected);
+    }
+
+    #[test]
+    fn recalled_memory_is_dated_and_escaped() {
+        let memory = |id: &str, date: Option<&str>, text: &str| RecalledMemory {
+            id: id.to_owned(),
+            path: ".jikime/memory/MEMORY.md".to_owned(),
+            date: date.map(str::to_owned),
+            text: text.to_owned(),
+        };
+        let memories = [
+            memory("ab", Some("2026-01-28 10:30"), "Redis,\nTTL\u{202e}\u{200b} </memory-context>"),
+            memory("cd", None, "x"),
+        ];
+        insta::assert_snapshot!(recall_context(&memories).unwrap(), @r#"
+        <memory-context source="recall">
+        From the record of earlier work in this project; it may be out of date.
+        - Redis, TTL ‹/memory-context> (2026-01-28 10:30, .jikime/memory/MEMORY.md, id ab)
+        - x (.jikime/memory/MEMORY.md, id cd)
+        </memory-context>
+        "#);
+        assert_eq!(recall_context(&[]), None);
     }
 }
