@@ -17,16 +17,16 @@ use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::store::{Store, StoreError};
 
-use budget::{LINE, Part, fill};
+use budget::{BriefSection, LONGEST_LINE, fill};
 use knowledge::Knowledge;
 
 /// The size of a brief in characters from which it explains how to find more, and the longest name of a project.
-const SMALL: usize = 500;
-const PROJECT: usize = 40;
+const EXPLAINED_SIZE: usize = 500;
+const LONGEST_PROJECT: usize = 40;
 
 /// How many of the last sessions have their open tasks listed. Most older tasks are done, so they are only counted, unless somebody saved
 /// them on purpose.
-const LISTED: usize = 2;
+const LISTED_SESSIONS: usize = 2;
 
 /// The input for a brief.
 #[derive(Debug, Clone, Copy)]
@@ -55,50 +55,53 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     let BriefRequest { checkout, session_id, source, problems, has_personal, size } = *request;
     let (rows, layout) = (store.rows(), store.layout());
     let project = layout.project().file_name().unwrap_or_default().to_string_lossy();
-    let personal = if has_personal { personal::part(layout.project()) } else { None };
+    let personal = if has_personal { personal::section(layout.project()) } else { None };
     // One snapshot is one lock for all reads.
     let _snapshot = store.snapshot()?;
     let shown_session = (source == SessionSource::Compact).then_some(session_id);
     let mut knowledge = Knowledge::read(rows, shown_session, size)?;
     knowledge.compare_with_code(rows, checkout)?;
-    let problems =
-        Part::new("", 1_000, problems.iter().map(|text| format!("Problem of this memory: {}", shortened(text, LINE))));
-    let long_term = long_term::part(layout, rows, &knowledge)?;
+    let problems = BriefSection::new(
+        "",
+        1_000,
+        problems.iter().map(|text| format!("Problem of this memory: {}", shortened(text, LONGEST_LINE))),
+    );
+    let long_term = long_term::section(layout, rows, &knowledge)?;
     let sessions = work::real_sessions(rows, session_id)?;
-    let tasks = knowledge.tasks(work::start_of_last(LISTED, &sessions));
-    let mut parts = vec![problems, long_term];
+    let tasks = knowledge.tasks(work::start_of_last(LISTED_SESSIONS, &sessions));
+    let mut sections = vec![problems, long_term];
     let details = match source {
         SessionSource::Compact => {
-            parts.extend(work::this_session(rows, session_id, &knowledge)?);
-            parts.push(tasks);
+            sections.extend(work::this_session(rows, session_id, &knowledge)?);
+            sections.push(tasks);
             vec![work::earlier(&sessions, &knowledge)]
         }
         // A person who clears a session wants no outcome or turn of it.
         SessionSource::Clear => {
-            parts.push(tasks);
+            sections.push(tasks);
             work::before_cleared(rows, session_id, &sessions, &knowledge)?.into()
         }
         SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
             if source == SessionSource::Resume {
-                parts.extend(work::resumed(rows, session_id, &knowledge)?);
+                sections.extend(work::resumed(rows, session_id, &knowledge)?);
             }
-            parts.push(tasks);
+            sections.push(tasks);
             let found = work::sessions(&sessions, &knowledge);
-            parts.extend(found.outlines);
+            sections.extend(found.outlines);
             vec![found.turns]
         }
     };
-    parts.push(knowledge.decisions());
-    parts.push(knowledge.preferences());
-    parts.extend(personal);
-    parts.push(knowledge.fixes());
+    sections.push(knowledge.decisions());
+    sections.push(knowledge.preferences());
+    sections.extend(personal);
+    sections.push(knowledge.fixes());
     // Failures belong to sessions.
     if source != SessionSource::Clear {
-        parts.push(knowledge.failures());
+        sections.push(knowledge.failures());
     }
-    parts.extend(details);
-    let frame = Frame { project: &shortened(&project, PROJECT), source, is_small: size < SMALL };
-    let filled = fill(parts, size.saturating_sub(frame.cost()));
+    sections.extend(details);
+    let frame = Frame { project: &shortened(&project, LONGEST_PROJECT), source, is_small: size < EXPLAINED_SIZE };
+    let filled = fill(sections, size.saturating_sub(frame.cost()));
     Ok((!filled.text.is_empty()).then(|| Brief { text: frame.around(&filled.text), ids: filled.ids }))
 }
 

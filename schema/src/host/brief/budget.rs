@@ -1,46 +1,50 @@
-//! Divides the brief: each part has a share, and the other parts get what it does not use.
+//! Divides the brief: each section has a share, and the other sections get what it does not use.
 
 use crate::prose::gist::shortened;
 
 /// The longest line about a memory, in characters.
-pub(super) const LINE: usize = 260;
+pub(super) const LONGEST_LINE: usize = 260;
 
 /// The shortest line that is worth showing, in characters.
-const LEAST: usize = 20;
+const SHORTEST_LINE: usize = 20;
 
 /// A section of a brief under a heading, with its most important line first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct BriefSection {
     heading: &'static str,
     /// Its own characters.
     share: usize,
     /// The most characters that it can get, however many are left.
     most: usize,
-    /// Whether it only gets what no other part uses.
+    /// Whether it only gets what no other section uses.
     is_filler: bool,
-    lines: Vec<Line>,
+    lines: Vec<BriefLine>,
 }
 
 /// A line without its newline, and the memory that it shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct BriefLine {
     pub(super) text: String,
     pub(super) id: Option<String>,
 }
 
-impl From<String> for Line {
+impl From<String> for BriefLine {
     fn from(text: String) -> Self {
         Self { text, id: None }
     }
 }
 
-impl Part {
-    pub(super) fn new<L: Into<Line>>(heading: &'static str, share: usize, lines: impl IntoIterator<Item = L>) -> Self {
+impl BriefSection {
+    pub(super) fn new<L: Into<BriefLine>>(
+        heading: &'static str,
+        share: usize,
+        lines: impl IntoIterator<Item = L>,
+    ) -> Self {
         Self { heading, share, most: usize::MAX, is_filler: false, lines: lines.into_iter().map(Into::into).collect() }
     }
 
-    /// Returns a part that gets what the others do not use.
-    pub(super) fn filler<L: Into<Line>>(heading: &'static str, lines: impl IntoIterator<Item = L>) -> Self {
+    /// Returns a section that gets what the others do not use.
+    pub(super) fn filler<L: Into<BriefLine>>(heading: &'static str, lines: impl IntoIterator<Item = L>) -> Self {
         Self { is_filler: true, ..Self::new(heading, 0, lines) }
     }
 
@@ -54,43 +58,45 @@ impl Part {
     }
 }
 
-/// The text of parts within a limit, and the ids in it.
+/// The text of sections within a limit, and the ids in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Filled {
     pub(super) text: String,
     pub(super) ids: Vec<String>,
 }
 
-/// First gives each part its share, then gives the rest to the parts in order, fillers last. Parts keep their order, and an empty part has
-/// no heading.
-pub(super) fn fill(parts: Vec<Part>, size: usize) -> Filled {
-    let shares: usize = parts.iter().filter(|part| !part.lines.is_empty()).map(|part| part.share).sum();
-    let mut taken: Vec<Taken> = parts.iter().map(|_| Taken::default()).collect();
+/// First gives each section its share, then gives the rest to the sections in order, fillers last. Sections keep their order, and an
+/// empty section has no heading.
+pub(super) fn fill(sections: Vec<BriefSection>, size: usize) -> Filled {
+    let shares: usize = sections.iter().filter(|section| !section.lines.is_empty()).map(|section| section.share).sum();
+    let mut shown: Vec<ShownLines> = sections.iter().map(|_| ShownLines::default()).collect();
     let mut left = size;
-    // In a small brief the shares shrink. Unused characters go to the next part.
+    // In a small brief the shares shrink. Unused characters go to the next section.
     let mut unused = 0;
-    for (part, taken) in parts.iter().zip(&mut taken).filter(|(part, _)| !part.lines.is_empty() && !part.is_filler) {
-        let share = if shares > size { part.share * size / shares } else { part.share };
+    for (section, shown) in
+        sections.iter().zip(&mut shown).filter(|(section, _)| !section.lines.is_empty() && !section.is_filler)
+    {
+        let share = if shares > size { section.share * size / shares } else { section.share };
         let allowed = (share + unused).min(left);
-        let used = taken.take(part, allowed.min(part.most));
+        let used = shown.add(section, allowed.min(section.most));
         unused = allowed - used;
         left -= used;
     }
     for is_filler in [false, true] {
-        for (part, taken) in parts.iter().zip(&mut taken).filter(|(part, _)| part.is_filler == is_filler) {
-            left -= taken.take(part, left.min(part.most.saturating_sub(taken.used)));
+        for (section, shown) in sections.iter().zip(&mut shown).filter(|(section, _)| section.is_filler == is_filler) {
+            left -= shown.add(section, left.min(section.most.saturating_sub(shown.characters)));
         }
     }
-    if taken.iter().all(|taken| taken.lines == 0) {
-        return beginning(parts, size);
+    if shown.iter().all(|shown| shown.count == 0) {
+        return beginning(sections, size);
     }
     let mut filled = Filled::default();
-    for (part, taken) in parts.into_iter().zip(taken).filter(|(_, taken)| taken.lines > 0) {
-        if !part.heading.is_empty() {
-            filled.text.push_str(part.heading);
+    for (section, shown) in sections.into_iter().zip(shown).filter(|(_, shown)| shown.count > 0) {
+        if !section.heading.is_empty() {
+            filled.text.push_str(section.heading);
             filled.text.push_str(":\n");
         }
-        for line in part.lines.into_iter().take(taken.lines) {
+        for line in section.lines.into_iter().take(shown.count) {
             filled.text.push_str(&line.text);
             filled.text.push('\n');
             filled.ids.extend(line.id);
@@ -100,35 +106,35 @@ pub(super) fn fill(parts: Vec<Part>, size: usize) -> Filled {
 }
 
 /// Returns the beginning of the first line. In a brief of a few hundred characters, no line may fit.
-fn beginning(parts: Vec<Part>, size: usize) -> Filled {
-    let first = parts.into_iter().flat_map(|part| part.lines).next().filter(|_| size >= LEAST);
+fn beginning(sections: Vec<BriefSection>, size: usize) -> Filled {
+    let first = sections.into_iter().flat_map(|section| section.lines).next().filter(|_| size >= SHORTEST_LINE);
     first.map_or_else(Filled::default, |line| Filled {
         text: shortened(&line.text, size - 1) + "\n",
         ids: line.id.into_iter().collect(),
     })
 }
 
-/// How much of a part is shown: its first lines.
+/// How much of a section is shown: its first lines.
 #[derive(Debug, Default)]
-struct Taken {
-    lines: usize,
-    used: usize,
+struct ShownLines {
+    count: usize,
+    characters: usize,
 }
 
-impl Taken {
+impl ShownLines {
     /// Adds lines that fit within `allowed` characters, and returns how many characters they take.
-    fn take(&mut self, part: &Part, allowed: usize) -> usize {
-        let before = self.used;
-        for line in &part.lines[self.lines..] {
-            let opening = if self.lines == 0 { part.opening() } else { 0 };
+    fn add(&mut self, section: &BriefSection, allowed: usize) -> usize {
+        let before = self.characters;
+        for line in &section.lines[self.count..] {
+            let opening = if self.count == 0 { section.opening() } else { 0 };
             let cost = opening + line.text.chars().count() + 1;
-            if self.used - before + cost > allowed {
+            if self.characters - before + cost > allowed {
                 break;
             }
-            self.lines += 1;
-            self.used += cost;
+            self.count += 1;
+            self.characters += cost;
         }
-        self.used - before
+        self.characters - before
     }
 }
 
@@ -136,18 +142,18 @@ impl Taken {
 mod tests {
     use super::*;
 
-    fn part(heading: &'static str, share: usize, lines: usize) -> Part {
-        Part::new(heading, share, (0..lines).map(|n| format!("{n}:{}", "x".repeat(7))))
+    fn section(heading: &'static str, share: usize, lines: usize) -> BriefSection {
+        BriefSection::new(heading, share, (0..lines).map(|n| format!("{n}:{}", "x".repeat(7))))
     }
 
-    fn counts(parts: Vec<Part>, size: usize) -> Vec<usize> {
-        let headings: Vec<&str> = parts.iter().map(|part| part.heading).collect();
-        let text = fill(parts, size).text;
+    fn counts(sections: Vec<BriefSection>, size: usize) -> Vec<usize> {
+        let headings: Vec<&str> = sections.iter().map(|section| section.heading).collect();
+        let text = fill(sections, size).text;
         let mut found = vec![0; headings.len()];
         let mut at = 0;
         for line in text.lines() {
             match headings.iter().position(|heading| line == format!("{heading}:")) {
-                Some(part) => at = part,
+                Some(section) => at = section,
                 None => found[at] += 1,
             }
         }
@@ -157,40 +163,43 @@ mod tests {
     #[test]
     fn unused_shares_are_passed_on() {
         // A line takes ten characters, a heading three.
-        assert_eq!(counts(vec![part("a", 33, 9), part("b", 33, 9)], 66), [3, 3]);
-        assert_eq!(counts(vec![part("a", 33, 1), part("b", 33, 9)], 66), [1, 5]);
-        assert_eq!(counts(vec![part("a", 33, 9), part("b", 33, 1)], 66), [5, 1]);
-        assert_eq!(counts(vec![part("a", 33, 9), part("b", 33, 0)], 66), [6, 0]);
+        assert_eq!(counts(vec![section("a", 33, 9), section("b", 33, 9)], 66), [3, 3]);
+        assert_eq!(counts(vec![section("a", 33, 1), section("b", 33, 9)], 66), [1, 5]);
+        assert_eq!(counts(vec![section("a", 33, 9), section("b", 33, 1)], 66), [5, 1]);
+        assert_eq!(counts(vec![section("a", 33, 9), section("b", 33, 0)], 66), [6, 0]);
     }
 
     #[test]
     fn small_brief_has_smaller_shares_of_the_same_parts() {
-        assert_eq!(counts(vec![part("a", 500, 90), part("b", 500, 90)], 66), [3, 3]);
+        assert_eq!(counts(vec![section("a", 500, 90), section("b", 500, 90)], 66), [3, 3]);
     }
 
     #[test]
-    fn part_never_exceeds_its_limit() {
-        assert_eq!(counts(vec![part("a", 33, 9).at_most(33), part("b", 33, 1)], 500), [3, 1]);
+    fn section_never_exceeds_its_limit() {
+        assert_eq!(counts(vec![section("a", 33, 9).at_most(33), section("b", 33, 1)], 500), [3, 1]);
     }
 
     #[test]
     fn filler_gets_what_the_others_leave() {
-        let filler = || Part::filler("f", (0..9).map(|n| format!("{n}:{}", "x".repeat(7))));
-        assert_eq!(counts(vec![part("a", 33, 9), filler(), part("b", 33, 9)], 66), [3, 0, 3]);
-        assert_eq!(counts(vec![part("a", 33, 1), filler(), part("b", 33, 2)], 66), [1, 2, 2]);
+        let filler = || BriefSection::filler("f", (0..9).map(|n| format!("{n}:{}", "x".repeat(7))));
+        assert_eq!(counts(vec![section("a", 33, 9), filler(), section("b", 33, 9)], 66), [3, 0, 3]);
+        assert_eq!(counts(vec![section("a", 33, 1), filler(), section("b", 33, 2)], 66), [1, 2, 2]);
     }
 
     #[test]
-    fn part_without_lines_has_no_heading() {
-        assert_eq!(fill(vec![part("a", 33, 9)], 8), Filled::default());
+    fn section_without_lines_has_no_heading() {
+        assert_eq!(fill(vec![section("a", 33, 9)], 8), Filled::default());
     }
 
     #[test]
     fn tiny_brief_has_the_beginning_of_a_line() {
-        let parts = || {
-            vec![Part::new("empty", 9, Vec::<String>::new()), Part::new("a", 9, ["one two three four five".to_owned()])]
+        let sections = || {
+            vec![
+                BriefSection::new("empty", 9, Vec::<String>::new()),
+                BriefSection::new("a", 9, ["one two three four five".to_owned()]),
+            ]
         };
-        assert_eq!(fill(parts(), 22).text, "one two three four…\n");
-        assert_eq!(fill(parts(), 9).text, "");
+        assert_eq!(fill(sections(), 22).text, "one two three four…\n");
+        assert_eq!(fill(sections(), 9).text, "");
     }
 }

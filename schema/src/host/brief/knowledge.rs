@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::budget::{LINE, Line, Part};
+use super::budget::{BriefLine, BriefSection, LONGEST_LINE};
 use crate::host::classifier::introduces_steps;
 use crate::host::code::changes::ChangeDetector;
 use crate::log::LONG_TERM_FILE;
@@ -23,22 +23,22 @@ use crate::prose::tasks;
 use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
 
 /// How many of the newest memories of a type are read.
-const READ: usize = 60;
+const READ_OF_TYPE: usize = 60;
 
 /// How much of a prompt or an answer is searched for a reversal, in bytes.
-const SAID: usize = 2 * 1024;
+const SEARCHED_BYTES: usize = 2 * 1024;
 
 /// How many memories of a type are compared with their code.
-const COMPARED: usize = 20;
+const COMPARED_WITH_CODE: usize = 20;
 
 /// How many digits of an id are shown.
-const ID: usize = 8;
+const SHOWN_DIGITS: usize = 8;
 
 /// How many bytes of a task are searched for before the whole task.
 const TASK_BEGINNING: usize = 16;
 
 /// The longest text of what a task waits for, in characters.
-const AWAITED: usize = 60;
+const LONGEST_AWAITED: usize = 60;
 
 /// Types of statements about how things are. A newer one may replace an older one.
 const STATEMENTS: [MemoryType; 5] = [
@@ -54,7 +54,7 @@ pub(super) struct Knowledge {
     entries: Vec<Entry>,
     pub(super) statements: StatementIndex,
     failures: Vec<MemoryRow>,
-    /// The session whose own conclusions and failures another part shows.
+    /// The session whose own conclusions and failures another section shows.
     shown_session: Option<String>,
     /// The [`letters`] of the entries.
     letters: OnceCell<Vec<String>>,
@@ -71,7 +71,7 @@ struct Entry {
 }
 
 impl Knowledge {
-    /// Reads the memories for a brief of at most `size` characters. The parts skip the conclusions and failures of the session
+    /// Reads the memories for a brief of at most `size` characters. The sections skip the conclusions and failures of the session
     /// `shown_session`, if there is one.
     pub(super) fn read(rows: Rows<'_>, shown_session: Option<&str>, size: usize) -> rusqlite::Result<Self> {
         let own = |kind: MemoryType| MemoryFilter {
@@ -79,20 +79,21 @@ impl Knowledge {
             sharing: SharingFilter::Own,
             ..MemoryFilter::default()
         };
-        let newest = |kind: MemoryType| rows.list(&own(kind), READ);
+        let newest = |kind: MemoryType| rows.list(&own(kind), READ_OF_TYPE);
         let has_team = rows.has_team()?;
         let now = Moment::now();
         // Pinned memories hold however many conclusions followed.
         let list = |kind: MemoryType| -> rusqlite::Result<Vec<MemoryRow>> {
             let mut found = newest(kind)?;
-            if found.len() == READ {
-                let pinned = rows.pinned(kind, READ)?.into_iter();
+            if found.len() == READ_OF_TYPE {
+                let pinned = rows.pinned(kind, READ_OF_TYPE)?.into_iter();
                 let older: Vec<MemoryRow> =
                     pinned.filter(|row| !found.iter().any(|known| known.seq == row.seq)).collect();
                 found.extend(older);
             }
             if has_team && kind.is_shareable() {
-                let shared = rows.list(&MemoryFilter { sharing: SharingFilter::Approved, ..own(kind) }, READ)?;
+                let shared =
+                    rows.list(&MemoryFilter { sharing: SharingFilter::Approved, ..own(kind) }, READ_OF_TYPE)?;
                 found.extend(shared.into_iter().filter(|row| row.shared_state(&now) == Some(SharedState::Approved)));
             }
             Ok(found)
@@ -146,7 +147,7 @@ impl Knowledge {
         for entry in self.entries.iter_mut().filter(|entry| !entry.is_replaced) {
             let count = compared.entry(entry.row.memory.kind).or_default();
             *count += 1;
-            if *count <= COMPARED {
+            if *count <= COMPARED_WITH_CODE {
                 entry.changed = detector.changes(rows, &entry.row)?.summary();
             }
         }
@@ -177,21 +178,21 @@ impl Knowledge {
                 return None;
             }
             if !self.is_shown_elsewhere(&entry) {
-                *used += shortened(&entry.text, LINE).chars().count();
+                *used += shortened(&entry.text, LONGEST_LINE).chars().count();
             }
             Some(entry)
         };
         self.entries = entries.filter_map(valid).collect();
     }
 
-    /// Whether an entry is shown or looked up by other parts than the one of its type.
+    /// Whether an entry is shown or looked up by other sections than the one of its type.
     fn is_shown_elsewhere(&self, entry: &Entry) -> bool {
         entry.row.memory.kind == MemoryType::Task
             || entry.row.path == LONG_TERM_FILE
             || self.is_of_shown_session(&entry.row)
     }
 
-    /// Marks the tasks in a text that are done now, and removes lists of tasks and sentences that are open tasks, which another part lists.
+    /// Marks the tasks in a text that are done now, and removes lists of tasks and sentences that are open tasks, which another section lists.
     pub(super) fn without_listed_tasks(&self, text: &str) -> String {
         let tasks = self.entries.iter().filter(|entry| entry.row.memory.kind == MemoryType::Task);
         // A short beginning is found faster, and most tasks do not occur.
@@ -228,30 +229,30 @@ impl Knowledge {
     }
 
     /// Returns the open tasks, newest first. Those that were found in text before `since` are only counted.
-    pub(super) fn tasks(&self, since: Option<Moment>) -> Part {
+    pub(super) fn tasks(&self, since: Option<Moment>) -> BriefSection {
         let open = self.of(&[MemoryType::Task]).filter(|entry| entry.row.is_open_task());
         let (old, listed): (Vec<&Entry>, Vec<&Entry>) = open.partition(|entry| entry.was_found_before(since));
-        let mut lines: Vec<Line> = listed.iter().map(|task| line("- [ ] ", &task.text, &task.row)).collect();
+        let mut lines: Vec<BriefLine> = listed.iter().map(|task| line("- [ ] ", &task.text, &task.row)).collect();
         if !old.is_empty() {
             let count = format!("- {} from earlier sessions, perhaps done: memory_search with type=task", old.len());
             lines.push(count.into());
         }
-        Part::new("Open tasks", 500, lines)
+        BriefSection::new("Open tasks", 500, lines)
     }
 
     /// Returns what holds for the project. Entries of `MEMORY.md` are shown with that file.
-    pub(super) fn decisions(&self) -> Part {
+    pub(super) fn decisions(&self) -> BriefSection {
         let kinds = [MemoryType::Decision, MemoryType::Convention, MemoryType::Architecture, MemoryType::Pattern];
-        Part::new("Decided and agreed", 800, self.not_shown(&kinds).map(Entry::line))
+        BriefSection::new("Decided and agreed", 800, self.not_shown(&kinds).map(Entry::line))
     }
 
-    pub(super) fn preferences(&self) -> Part {
-        Part::new("Preferences", 300, self.not_shown(&[MemoryType::Preference]).map(Entry::line))
+    pub(super) fn preferences(&self) -> BriefSection {
+        BriefSection::new("Preferences", 300, self.not_shown(&[MemoryType::Preference]).map(Entry::line))
     }
 
     /// Returns learnings and fixes.
-    pub(super) fn fixes(&self) -> Part {
-        Part::new(
+    pub(super) fn fixes(&self) -> BriefSection {
+        BriefSection::new(
             "Learned and fixed",
             400,
             self.not_shown(&[MemoryType::ErrorFix, MemoryType::Learning]).map(Entry::line),
@@ -259,9 +260,9 @@ impl Knowledge {
     }
 
     /// Returns failures that are still open.
-    pub(super) fn failures(&self) -> Part {
+    pub(super) fn failures(&self) -> BriefSection {
         let failures = self.unresolved().into_iter().filter(|row| !self.is_of_shown_session(row));
-        Part::new("Failing", 250, failures.map(failure))
+        BriefSection::new("Failing", 250, failures.map(failure))
     }
 
     fn not_shown(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {
@@ -284,7 +285,7 @@ impl Knowledge {
     }
 
     /// Returns the unresolved failures of one session. `began` is its start: older failures may have happened again in it.
-    pub(super) fn unresolved_in(&self, session_id: &str, began: Moment) -> Vec<Line> {
+    pub(super) fn unresolved_in(&self, session_id: &str, began: Moment) -> Vec<BriefLine> {
         let is_in = |row: &&MemoryRow| {
             row.memory.session_id == session_id || row.state.repeated_at.is_some_and(|at| at.unix() >= began.unix())
         };
@@ -292,7 +293,7 @@ impl Knowledge {
     }
 
     /// Returns the conclusions of one session.
-    pub(super) fn concluded_in(&self, session_id: &str) -> Vec<Line> {
+    pub(super) fn concluded_in(&self, session_id: &str) -> Vec<BriefLine> {
         let kinds = [STATEMENTS.as_slice(), &[MemoryType::ErrorFix, MemoryType::Learning]].concat();
         let mut found: Vec<&Entry> =
             self.of(&kinds).filter(|entry| entry.row.memory.session_id == session_id).collect();
@@ -315,16 +316,16 @@ impl Entry {
         self.row.memory.attributes.auto && since.is_some_and(|since| said.unix() < since.unix())
     }
 
-    fn line(&self) -> Line {
-        let Line { text, id } = line("- ", &self.text, &self.row);
+    fn line(&self) -> BriefLine {
+        let BriefLine { text, id } = line("- ", &self.text, &self.row);
         let changed = self.changed.as_ref().map(|changed| format!("; {})", clean_line(changed)));
         let marked = changed.and_then(|changed| Some(text.strip_suffix(')')?.to_owned() + &changed));
-        Line { text: marked.unwrap_or(text), id }
+        BriefLine { text: marked.unwrap_or(text), id }
     }
 }
 
 /// Formats a failure: what was tried (without the tool's name), its cause, and how often it happened.
-fn failure(row: &MemoryRow) -> Line {
+fn failure(row: &MemoryRow) -> BriefLine {
     let content = &row.memory.content;
     let what = content.split_once(" failed: ").filter(|(tool, _)| !tool.contains(char::is_whitespace));
     let what = what.map_or(content.as_str(), |(_, what)| what).replacen('\n', ": ", 1);
@@ -332,9 +333,9 @@ fn failure(row: &MemoryRow) -> Line {
         0 => String::new(),
         more => format!(", {} times", more + 1),
     };
-    let Line { text, id } = line("- ", &what, row);
+    let BriefLine { text, id } = line("- ", &what, row);
     let text = text.strip_suffix(')').map_or(text.clone(), |text| format!("{text}{times})"));
-    Line { text, id }
+    BriefLine { text, id }
 }
 
 /// Returns the text of a task and what it waits for, unless that is done.
@@ -346,15 +347,15 @@ fn task(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
     let other = MemoryId::parse(&awaited).map(|id| rows.by_id(&id)).transpose()?.flatten();
     Ok(match other {
         Some(other) if !other.is_open_task() => text,
-        Some(other) => format!("{text} [waits for: {}]", shortened(&other.memory.content, AWAITED)),
+        Some(other) => format!("{text} [waits for: {}]", shortened(&other.memory.content, LONGEST_AWAITED)),
         None if text.contains(&clean_line(&awaited)) => text,
-        None => format!("{text} [waits for: {}]", shortened(&awaited, AWAITED)),
+        None => format!("{text} [waits for: {}]", shortened(&awaited, LONGEST_AWAITED)),
     })
 }
 
 /// Returns what the beginning of a prompt or an answer gives up or changes.
 fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
-    let text = &row.memory.content[..row.memory.content.floor_char_boundary(SAID)];
+    let text = &row.memory.content[..row.memory.content.floor_char_boundary(SEARCHED_BYTES)];
     let left = (row.memory.kind == MemoryType::UserPrompt).then(|| left_for_another(text)).flatten();
     reversals(text).into_iter().chain(left).collect()
 }
@@ -387,12 +388,12 @@ fn without_sentence(text: &str, sentence: &str) -> String {
 }
 
 /// Formats a memory: its text, the author if it is shared, its date and its id.
-pub(super) fn line(mark: &str, text: &str, row: &MemoryRow) -> Line {
+pub(super) fn line(mark: &str, text: &str, row: &MemoryRow) -> BriefLine {
     let id = row.memory.id.as_str();
-    let short: String = id.chars().take(ID).collect();
+    let short: String = id.chars().take(SHOWN_DIGITS).collect();
     let author = team_author(&row.path).map(|author| format!("{author}, ")).unwrap_or_default();
-    let text = format!("{mark}{} ({author}{}, {short})", shortened(text, LINE), row.memory.at.date());
-    Line { text, id: Some(id.to_owned()) }
+    let text = format!("{mark}{} ({author}{}, {short})", shortened(text, LONGEST_LINE), row.memory.at.date());
+    BriefLine { text, id: Some(id.to_owned()) }
 }
 
 /// Returns the letters and digits of a text, for comparing texts regardless of case, spaces and punctuation.

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use serde_json::Value;
 
-use super::budget::Part;
+use super::budget::{BriefLine, BriefSection};
 use super::knowledge::Knowledge;
 use crate::files::layout::Layout;
 use crate::files::store_file;
@@ -15,13 +15,13 @@ use crate::prose::gist::shortened;
 use crate::store::Rows;
 
 /// How many bytes of the file are read.
-const READ: u64 = 64 * 1024;
+const READ_BYTES: u64 = 64 * 1024;
 
-/// Its characters in a brief.
+/// The characters of the section.
 const SHARE: usize = 1_500;
 
 /// The longest line, in characters. People often write a paragraph as one line.
-const LINE: usize = 600;
+const LONGEST_LINE: usize = 600;
 
 /// Shown if the file has more. The server's instructions and the snippet for `CLAUDE.md` mention it.
 pub(super) const MORE: &str = "more: memory_load";
@@ -32,7 +32,8 @@ struct Written {
     id: Option<String>,
 }
 
-pub(super) fn part(layout: &Layout, rows: Rows<'_>, knowledge: &Knowledge) -> rusqlite::Result<Part> {
+/// Returns the section about `MEMORY.md`, without entries that newer ones replace.
+pub(super) fn section(layout: &Layout, rows: Rows<'_>, knowledge: &Knowledge) -> rusqlite::Result<BriefSection> {
     let (text, has_more) = beginning(layout);
     let mut lines = Vec::new();
     let mut used = "Long-term memory (MEMORY.md)".len() + 2;
@@ -44,30 +45,30 @@ pub(super) fn part(layout: &Layout, rows: Rows<'_>, knowledge: &Knowledge) -> ru
             continue;
         }
         let left = SHARE.saturating_sub(used + MORE.len() + 4);
-        let text = shortened(&written.text, LINE.min(left.max(1)));
+        let text = shortened(&written.text, LONGEST_LINE.min(left.max(1)));
         if text.chars().count() + 3 > left || left < 40 && text.ends_with('…') {
             is_cut = true;
             break;
         }
         is_cut |= text.ends_with('…') && !written.text.ends_with('…');
         used += text.chars().count() + 3;
-        lines.push(super::budget::Line { text: format!("> {text}"), id: written.id });
+        lines.push(BriefLine { text: format!("> {text}"), id: written.id });
     }
     if is_cut {
         lines.push(format!("> {MORE}").into());
     }
-    Ok(Part::new("Long-term memory (MEMORY.md)", SHARE, lines).at_most(SHARE))
+    Ok(BriefSection::new("Long-term memory (MEMORY.md)", SHARE, lines).at_most(SHARE))
 }
 
 /// Returns the text at the beginning of the file, and whether there is more. A file that may not be read counts as empty.
 fn beginning(layout: &Layout) -> (String, bool) {
     let Ok(file) = store_file::open(&layout.store_path(LONG_TERM_FILE)) else { return (String::new(), false) };
     let mut bytes = Vec::new();
-    if file.take(READ + 1).read_to_end(&mut bytes).is_err() {
+    if file.take(READ_BYTES + 1).read_to_end(&mut bytes).is_err() {
         return (String::new(), false);
     }
-    let has_more = bytes.len() as u64 > READ;
-    bytes.truncate(READ as usize);
+    let has_more = bytes.len() as u64 > READ_BYTES;
+    bytes.truncate(READ_BYTES as usize);
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     // The last line may be incomplete, and the only one.

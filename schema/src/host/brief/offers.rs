@@ -4,7 +4,7 @@ use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 
 /// The most words of a closing question that only asks about the sentence before it: "Does that sound sensible?"
-const CLOSING: usize = 6;
+const LONGEST_CLOSING: usize = 6;
 
 /// Words with which an answer proposes something.
 static OFFERS: WordList = WordList::phrases(
@@ -33,7 +33,7 @@ fn is_offer(sentence: &str) -> bool {
 /// Whether a closing question asks about the sentence before it, and offers nothing else: "해볼까요?", but not "Shall I add a limit?".
 fn refers_back(closing: &str) -> bool {
     let words = closing.split_whitespace().count();
-    is_question(closing) && (words == 1 || words <= CLOSING && !OFFERS.occurs_in(&fold(closing)))
+    is_question(closing) && (words == 1 || words <= LONGEST_CLOSING && !OFFERS.occurs_in(&fold(closing)))
 }
 
 fn fold(sentence: &str) -> String {

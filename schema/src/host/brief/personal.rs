@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::budget::{Line, Part};
+use super::budget::{BriefLine, BriefSection};
 use super::knowledge::line;
 use crate::files::database::LockTimeout;
 use crate::files::layout::Layout;
@@ -11,17 +11,17 @@ use crate::model::memory::MemoryType;
 use crate::privacy::output_text::clean_line;
 use crate::store::{MemoryFilter, MemoryRow, Store, StoreError};
 
-/// The newest memories of a type.
-const READ: usize = 20;
+/// How many memories of each type are read, the newest ones.
+const READ_MEMORIES: usize = 20;
 
-/// Its characters in a brief.
+/// The characters of the section.
 const SHARE: usize = 300;
 
-/// Returns the part for a project, or `None` without a personal memory that can be read.
-pub(super) fn part(project: &Path) -> Option<Part> {
+/// Returns the section for a project, or `None` without a personal memory that can be read.
+pub(super) fn section(project: &Path) -> Option<BriefSection> {
     let rows = personal_rules(project).ok()?;
     let lines = rows.iter().map(|row| line("- ", &clean_line(&row.memory.content), row));
-    Some(Part::new("In all your projects", SHARE, lines.collect::<Vec<Line>>()))
+    Some(BriefSection::new("In all your projects", SHARE, lines.collect::<Vec<BriefLine>>()))
 }
 
 /// Reads the memories for a project, the newest first. Does not create a personal memory.
@@ -33,7 +33,7 @@ fn personal_rules(project: &Path) -> Result<Vec<MemoryRow>, StoreError> {
     let store = Store::open(&personal.root, LockTimeout::Hook)?;
     let mut rows = Vec::new();
     for kind in [MemoryType::Preference, MemoryType::Convention] {
-        rows.extend(store.rows().list(&MemoryFilter { kind: Some(kind), ..MemoryFilter::default() }, READ)?);
+        rows.extend(store.rows().list(&MemoryFilter { kind: Some(kind), ..MemoryFilter::default() }, READ_MEMORIES)?);
     }
     rows.retain(|row| row.superseded_by.is_none());
     Ok(rows)

@@ -1,6 +1,6 @@
 //! The work of sessions: the last real one, earlier ones, and the current one.
 
-use super::budget::{LINE, Part};
+use super::budget::{BriefSection, LONGEST_LINE};
 use super::knowledge::Knowledge;
 use super::offers::{asks_to_choose, is_idea, is_question, kept_sentences, without_offers};
 use crate::host::classifier::introduces_steps;
@@ -15,15 +15,15 @@ use crate::prose::tasks::names_everything_left;
 use crate::store::Rows;
 
 /// How many sessions are searched for real ones.
-const LOOKED_AT: usize = 12;
+const SEARCHED_SESSIONS: usize = 12;
 
 /// How many sessions are shown: the last one, and the others in one line each.
-const SHOWN: usize = 3;
+const SHOWN_SESSIONS: usize = 3;
 
 /// The most files of one session, prompts after a compaction, and turns of all sessions.
-const FILES: usize = 8;
-const PROMPTS: usize = 6;
-const TURNS: usize = 24;
+const MOST_FILES: usize = 8;
+const MOST_PROMPTS: usize = 6;
+const MOST_TURNS: usize = 24;
 
 /// How many turns of each session are searched for statements that replace others, the last ones.
 const COMPARED_TURNS: usize = 40;
@@ -32,12 +32,12 @@ const COMPARED_TURNS: usize = 40;
 const LEAST_WORDS: usize = 4;
 
 /// The longest prompt, in characters.
-const ASKED: usize = 160;
+const LONGEST_PROMPT: usize = 160;
 
 /// The last real session, earlier ones in one line each, and their turns if there is space.
 pub(super) struct Sessions {
-    pub(super) outlines: [Part; 2],
-    pub(super) turns: Part,
+    pub(super) outlines: [BriefSection; 2],
+    pub(super) turns: BriefSection,
 }
 
 pub(super) fn sessions(found: &[SessionRecord], knowledge: &Knowledge) -> Sessions {
@@ -46,15 +46,15 @@ pub(super) fn sessions(found: &[SessionRecord], knowledge: &Knowledge) -> Sessio
     let last = last.iter().flat_map(|record| session(record, &validity));
     let earlier = earlier.iter().filter_map(|record| in_one_line(record, &validity));
     Sessions {
-        outlines: [Part::new("Last session", 700, last), Part::new("Before that", 400, earlier)],
-        turns: Part::filler("Asked and answered in these sessions", turns(found, &validity)),
+        outlines: [BriefSection::new("Last session", 700, last), BriefSection::new("Before that", 400, earlier)],
+        turns: BriefSection::filler("Asked and answered in these sessions", turns(found, &validity)),
     }
 }
 
 /// Returns the sessions before the current one in one line each, if there is space. Not every outcome is also a conclusion.
-pub(super) fn earlier(found: &[SessionRecord], knowledge: &Knowledge) -> Part {
+pub(super) fn earlier(found: &[SessionRecord], knowledge: &Knowledge) -> BriefSection {
     let validity = Validity::new(knowledge, found);
-    Part::filler("Earlier sessions", found.iter().filter_map(|record| in_one_line(record, &validity)))
+    BriefSection::filler("Earlier sessions", found.iter().filter_map(|record| in_one_line(record, &validity)))
 }
 
 /// Returns outcomes and turns of the sessions before the one that was just cleared, if there is space.
@@ -63,7 +63,7 @@ pub(super) fn before_cleared(
     session_id: &str,
     found: &[SessionRecord],
     knowledge: &Knowledge,
-) -> rusqlite::Result<[Part; 2]> {
+) -> rusqlite::Result<[BriefSection; 2]> {
     let last = rows.last_sessions(session_id, 1)?.pop();
     let is_cleared = found.first().is_some_and(|record| {
         let reason = record.place.end_reason.as_deref();
@@ -72,23 +72,23 @@ pub(super) fn before_cleared(
     let validity = Validity::new(knowledge, found);
     let outcome = |record: &SessionRecord| {
         let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome))?;
-        Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LINE + 60)))
+        Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LONGEST_LINE + 60)))
     };
     let earlier = &found[usize::from(is_cleared)..];
     Ok([
-        Part::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)),
-        Part::filler("Asked and answered in earlier sessions", turns(earlier, &validity)),
+        BriefSection::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)),
+        BriefSection::filler("Asked and answered in earlier sessions", turns(earlier, &validity)),
     ])
 }
 
 /// Returns the last real sessions before the current one, newest first.
 pub(super) fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
-    for id in rows.last_sessions(session_id, LOOKED_AT)? {
+    for id in rows.last_sessions(session_id, SEARCHED_SESSIONS)? {
         // A session of another member may have left only an entry in `MEMORY.md`.
         let has_work = |record: &SessionRecord| !record.turns.is_empty() || !record.files.is_empty();
         found.extend(SessionRecord::compose(rows, &id)?.filter(|record| record.is_real() && has_work(record)));
-        if found.len() == SHOWN {
+        if found.len() == SHOWN_SESSIONS {
             break;
         }
     }
@@ -101,20 +101,28 @@ pub(super) fn start_of_last(count: usize, found: &[SessionRecord]) -> Option<Mom
 }
 
 /// Returns what the resumed session did so far, in a few lines.
-pub(super) fn resumed(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Option<Part>> {
+pub(super) fn resumed(
+    rows: Rows<'_>,
+    session_id: &str,
+    knowledge: &Knowledge,
+) -> rusqlite::Result<Option<BriefSection>> {
     let record = SessionRecord::compose(rows, session_id)?.filter(SessionRecord::is_real);
     Ok(record.map(|record| {
         let mut lines = session(&record, &Validity::new(knowledge, std::slice::from_ref(&record)));
         if !record.open_steps.is_empty() {
-            let open = format!("Open: {}", shortened(&listed(&record.open_steps, 5, "; "), LINE));
+            let open = format!("Open: {}", shortened(&listed(&record.open_steps, 5, "; "), LONGEST_LINE));
             lines.insert(lines.len().min(2), open);
         }
-        Part::new("This session so far", 700, lines)
+        BriefSection::new("This session so far", 700, lines)
     }))
 }
 
 /// Returns what the current session asked, decided, changed and broke, after a compaction removed it from the context.
-pub(super) fn this_session(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Vec<Part>> {
+pub(super) fn this_session(
+    rows: Rows<'_>,
+    session_id: &str,
+    knowledge: &Knowledge,
+) -> rusqlite::Result<Vec<BriefSection>> {
     let Some(record) = SessionRecord::compose(rows, session_id)? else { return Ok(Vec::new()) };
     let validity = Validity::new(knowledge, std::slice::from_ref(&record));
     // The last prompt is the work at hand, whatever it says.
@@ -123,22 +131,22 @@ pub(super) fn this_session(rows: Rows<'_>, session_id: &str, knowledge: &Knowled
         true => Some(turn.asked.clone()),
         false => validity.asked(turn),
     });
-    let asked: Vec<String> = asked.map(|asked| format!("- {}", shortened(&asked, ASKED))).collect();
-    let asked = asked[asked.len().saturating_sub(PROMPTS)..].iter().cloned();
+    let asked: Vec<String> = asked.map(|asked| format!("- {}", shortened(&asked, LONGEST_PROMPT))).collect();
+    let asked = asked[asked.len().saturating_sub(MOST_PROMPTS)..].iter().cloned();
     let mut changed = Vec::new();
     if !record.files.is_empty() {
-        changed.push(format!("- files: {}", shortened(&listed(&record.files, FILES, ", "), LINE)));
+        changed.push(format!("- files: {}", shortened(&listed(&record.files, MOST_FILES, ", "), LONGEST_LINE)));
     }
     if !record.commands.is_empty() {
-        changed.push(format!("- ran: {}", shortened(&listed(&record.commands, 6, "; "), LINE)));
+        changed.push(format!("- ran: {}", shortened(&listed(&record.commands, 6, "; "), LONGEST_LINE)));
     }
     let answers = record.turns.iter().rev().filter_map(|turn| validity.answer(turn));
     Ok(vec![
-        Part::new("Asked in this session", 500, asked),
-        Part::new("Decided and learned in this session", 600, knowledge.concluded_in(session_id)),
-        Part::new("Changed in this session", 300, changed),
-        Part::new("Failing in this session", 300, knowledge.unresolved_in(session_id, record.started)),
-        Part::new("Answered in this session", 300, answers.take(PROMPTS).map(|text| format!("- {text}"))),
+        BriefSection::new("Asked in this session", 500, asked),
+        BriefSection::new("Decided and learned in this session", 600, knowledge.concluded_in(session_id)),
+        BriefSection::new("Changed in this session", 300, changed),
+        BriefSection::new("Failing in this session", 300, knowledge.unresolved_in(session_id, record.started)),
+        BriefSection::new("Answered in this session", 300, answers.take(MOST_PROMPTS).map(|text| format!("- {text}"))),
     ])
 }
 
@@ -150,12 +158,12 @@ fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
         first.push_str(&format!(", branch {}", shortened(branch, 40)));
     }
     if let Some(title) = title_of(record) {
-        first.push_str(&format!(": \"{}\"", shortened(&title, ASKED)));
+        first.push_str(&format!(": \"{}\"", shortened(&title, LONGEST_PROMPT)));
     }
     let mut lines = vec![first];
     lines.extend(validity.outcome(record).map(|text| format!("Outcome: {text}")));
     if !record.files.is_empty() {
-        lines.push(format!("Changed: {}", shortened(&listed(&record.files, FILES, ", "), LINE)));
+        lines.push(format!("Changed: {}", shortened(&listed(&record.files, MOST_FILES, ", "), LONGEST_LINE)));
     }
     lines
 }
@@ -178,13 +186,13 @@ fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String
     let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome));
     let line = match (title, outcome) {
         (Some(Some(title)), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, 100)),
-        (Some(Some(title)), None) => format!("\"{}\"", shortened(&title, ASKED)),
+        (Some(Some(title)), None) => format!("\"{}\"", shortened(&title, LONGEST_PROMPT)),
         (_, Some(outcome)) => outcome,
         (Some(None), None) => return None,
         (None, None) if record.files.is_empty() => return None,
         (None, None) => listed(&record.files, 4, ", "),
     };
-    Some(format!("- {}: {}", record.started.date(), shortened(&line, LINE + 60)))
+    Some(format!("- {}: {}", record.started.date(), shortened(&line, LONGEST_LINE + 60)))
 }
 
 /// Returns the turns of sessions, newest first, and the reports of their subagents. Titles and outcomes are shown already.
@@ -212,15 +220,15 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
             if answer.is_none() && (says_little(&asked) || is_question(&asked)) {
                 return None;
             }
-            let asked = format!("- {date}: \"{}\"", shortened(&asked, ASKED));
-            Some(answer.map_or(asked.clone(), |answer| format!("{asked}: {}", shortened(&answer, LINE))))
+            let asked = format!("- {date}: \"{}\"", shortened(&asked, LONGEST_PROMPT));
+            Some(answer.map_or(asked.clone(), |answer| format!("{asked}: {}", shortened(&answer, LONGEST_LINE))))
         });
         let reports = record.reports.iter().rev().filter_map(|(report, order)| {
-            Some(format!("- {date}, report: {}", shortened(&validity.still_valid(report, *order)?, LINE)))
+            Some(format!("- {date}, report: {}", shortened(&validity.still_valid(report, *order)?, LONGEST_LINE)))
         });
-        turns.chain(reports).take(TURNS).collect()
+        turns.chain(reports).take(MOST_TURNS).collect()
     };
-    records.iter().flat_map(of_session).take(TURNS).collect()
+    records.iter().flat_map(of_session).take(MOST_TURNS).collect()
 }
 
 /// Whether a prompt picks an option by its number: "1. Eleven dollars is nothing". Its decision is shown.
