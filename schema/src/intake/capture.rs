@@ -217,7 +217,7 @@ impl CaptureTransaction<'_> {
     /// Notes that a memory still holds if its text is saved again on purpose.
     fn confirm(&mut self, row: &MemoryRow, memory: &Memory, prepared: &PreparedMemory) -> Result<(), StoreError> {
         let is_import = prepared.delivery == Delivery::Replay || memory.attributes.origin.is_some();
-        if is_import || memory.attributes.auto || !may_be_confirmed(memory.kind) {
+        if is_import || memory.attributes.auto || !memory.kind.may_be_confirmed() {
             return Ok(());
         }
         let fields = confirmation(&memory.session_id, &CodeContext::from_fields(&memory.attributes.metadata));
@@ -321,11 +321,6 @@ impl CaptureTransaction<'_> {
             WriteTarget::Wait(_) => Ok(()),
         }
     }
-}
-
-/// Whether memories of this type hold until something changes. Events happened, and a task has states of its own.
-pub fn may_be_confirmed(kind: MemoryType) -> bool {
-    !kind.is_event() && !matches!(kind, MemoryType::Task | MemoryType::SessionSummary)
 }
 
 /// Returns the fields of a note that a memory still holds, according to a session and with the code as it is now.

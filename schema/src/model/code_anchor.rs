@@ -3,8 +3,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::model::memory::MemoryType;
-
 /// The most anchors of a memory.
 pub const MOST_ANCHORS: usize = 3;
 
@@ -49,16 +47,6 @@ pub struct CodeContext {
     pub anchors: Vec<CodeAnchor>,
     pub branch: Option<String>,
     pub commit: Option<String>,
-}
-
-impl MemoryType {
-    /// Whether memories of this type say something about code, which may change.
-    pub fn is_about_code(self) -> bool {
-        matches!(
-            self,
-            Self::Decision | Self::Learning | Self::ErrorFix | Self::Convention | Self::Pattern | Self::Architecture
-        )
-    }
 }
 
 impl CodeContext {

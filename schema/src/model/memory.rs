@@ -107,6 +107,10 @@ impl MemoryType {
         Self::Task,
     ];
 
+    /// The types of statements about how things are. A newer one may replace an older one.
+    pub const STATEMENTS: [Self; 5] =
+        [Self::Decision, Self::Convention, Self::Architecture, Self::Pattern, Self::Preference];
+
     /// Returns the name that is used in tool arguments, on the command line and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -167,6 +171,24 @@ impl MemoryType {
             self,
             Self::Decision | Self::Preference | Self::Convention | Self::Architecture | Self::Pattern | Self::Task
         )
+    }
+
+    /// Whether memories of this type state how things are.
+    pub fn is_statement(self) -> bool {
+        Self::STATEMENTS.contains(&self)
+    }
+
+    /// Whether memories of this type say something about code, which may change.
+    pub fn is_about_code(self) -> bool {
+        matches!(
+            self,
+            Self::Decision | Self::Learning | Self::ErrorFix | Self::Convention | Self::Architecture | Self::Pattern
+        )
+    }
+
+    /// Whether memories of this type hold until something changes. Events happened, and a task has states of its own.
+    pub fn may_be_confirmed(self) -> bool {
+        !self.is_event() && !matches!(self, Self::Task | Self::SessionSummary)
     }
 
     /// Whether a memory of this type can be shared with a team: what holds for everybody, and not what happened or what somebody prefers.

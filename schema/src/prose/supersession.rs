@@ -17,7 +17,6 @@ use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
 pub use self::index::StatementIndex;
 pub use self::passages::without_replaced;
 pub use self::reversals::{left_for_another, reversals};
-use crate::model::memory::MemoryType;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{quantities, tokens};
 
@@ -27,18 +26,6 @@ mod given_up;
 mod index;
 mod passages;
 mod reversals;
-
-/// Whether memories of a type state facts, so that a newer one may replace an older one.
-pub fn is_statement(kind: MemoryType) -> bool {
-    matches!(
-        kind,
-        MemoryType::Decision
-            | MemoryType::Convention
-            | MemoryType::Architecture
-            | MemoryType::Pattern
-            | MemoryType::Preference
-    )
-}
 
 /// The parts of a statement that are compared.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,7 @@
 
 use schema::host::code::anchored::CodePlace;
 use schema::host::code::changes::CodeChange;
-use schema::intake::capture::{confirmation, may_be_confirmed};
+use schema::intake::capture::confirmation;
 use schema::model::moment::Moment;
 use schema::model::state_note::{StateChange, StateNote};
 use schema::settings;
@@ -23,7 +23,7 @@ impl Engine {
     /// Notes that a memory, given by a prefix of its id, still holds.
     pub fn confirm(&mut self, beginning: &str) -> Result<ConfirmedMemory, ToolError> {
         let (id, row) = self.find_by_prefix(beginning)?;
-        if !may_be_confirmed(row.memory.kind) {
+        if !row.memory.kind.may_be_confirmed() {
             let text = format!("{id} is a {}; only conclusions such as decisions can be confirmed", row.memory.kind);
             return Err(ToolError::Invalid(text));
         }

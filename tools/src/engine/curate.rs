@@ -1,7 +1,7 @@
 //! Changes existing memories: promotes, pins and replaces them.
 
 use crate::curation::revise;
-use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture, may_be_confirmed};
+use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture};
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::store::MemoryRow;
@@ -64,7 +64,7 @@ impl Engine {
         let (old, new, row) = self.require_replaceable(old, new)?;
         let is_new = row.memory.attributes.supersedes.is_none();
         let row = self.edit_attributes(&new, |attributes| attributes.supersedes = Some(old.clone()))?;
-        if is_new && row.superseded_by.is_none() && may_be_confirmed(row.memory.kind) {
+        if is_new && row.superseded_by.is_none() && row.memory.kind.may_be_confirmed() {
             self.confirm(new.as_str())?;
         }
         Ok(row)

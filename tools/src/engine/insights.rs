@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use schema::intake::capture::may_be_confirmed;
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::MemoryType;
 use schema::model::standing::Standing;
@@ -38,7 +37,7 @@ impl Engine {
 
     /// Conclusions of the core that are not in long-term memory.
     pub fn promotable(&mut self) -> Result<Vec<Insight>, ToolError> {
-        let kinds: Vec<MemoryType> = MemoryType::ALL.into_iter().filter(|kind| may_be_confirmed(*kind)).collect();
+        let kinds: Vec<MemoryType> = MemoryType::ALL.into_iter().filter(|kind| kind.may_be_confirmed()).collect();
         self.standing_memories(&kinds, |row, standing| standing == Standing::Core && row.path != LONG_TERM_FILE)
     }
 

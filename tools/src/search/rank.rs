@@ -10,7 +10,7 @@ use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{Memory, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::sharing::{SharedState, team_author};
-use schema::prose::supersession::{Statement, Strictness, is_statement};
+use schema::prose::supersession::{Statement, Strictness};
 use schema::store::MemoryRow;
 
 use super::candidate::{Candidate, Passage};
@@ -101,7 +101,7 @@ fn mark_outdated(ranked: &mut [RankedCandidate], is_kept: &dyn Fn(&MemoryId, &Me
         // Passages without a word of the question are here by chance; they would hide others only if there are vectors.
         if ranked.candidate.matched != 0
             && let Passage::Memory(row) = &mut ranked.candidate.passage
-            && is_statement(row.memory.kind)
+            && row.memory.kind.is_statement()
             && row.superseded_by.is_none()
         {
             let statement = Statement::of(&row.memory.content);

@@ -40,15 +40,6 @@ const TASK_BEGINNING: usize = 16;
 /// The longest text of what a task waits for, in characters.
 const LONGEST_AWAITED: usize = 60;
 
-/// Types of statements about how things are. A newer one may replace an older one.
-const STATEMENTS: [MemoryType; 5] = [
-    MemoryType::Decision,
-    MemoryType::Convention,
-    MemoryType::Architecture,
-    MemoryType::Pattern,
-    MemoryType::Preference,
-];
-
 /// The content of a brief that does not depend on a session.
 pub(super) struct Knowledge {
     entries: Vec<Entry>,
@@ -99,7 +90,9 @@ impl Knowledge {
             Ok(found)
         };
         let mut entries = Vec::new();
-        for kind in STATEMENTS.into_iter().chain([MemoryType::Task, MemoryType::ErrorFix, MemoryType::Learning]) {
+        for kind in
+            MemoryType::STATEMENTS.into_iter().chain([MemoryType::Task, MemoryType::ErrorFix, MemoryType::Learning])
+        {
             for row in list(kind)?.into_iter().filter(|row| row.superseded_by.is_none()) {
                 let text = match kind {
                     MemoryType::Task => task(rows, &row)?,
@@ -112,7 +105,7 @@ impl Knowledge {
         // A shared memory replaces no memory of the user.
         let are_statements = entries
             .iter()
-            .filter(|entry| STATEMENTS.contains(&entry.row.memory.kind) && team_author(&entry.row.path).is_none());
+            .filter(|entry| entry.row.memory.kind.is_statement() && team_author(&entry.row.path).is_none());
         let concluded = are_statements.map(|entry| (entry.row.order(), Statement::of(&entry.text)));
         let prompts = newest(MemoryType::UserPrompt)?;
         let answers = newest(MemoryType::AssistantResponse)?;
@@ -294,7 +287,7 @@ impl Knowledge {
 
     /// Returns the conclusions of one session.
     pub(super) fn concluded_in(&self, session_id: &str) -> Vec<BriefLine> {
-        let kinds = [STATEMENTS.as_slice(), &[MemoryType::ErrorFix, MemoryType::Learning]].concat();
+        let kinds = [MemoryType::STATEMENTS.as_slice(), &[MemoryType::ErrorFix, MemoryType::Learning]].concat();
         let mut found: Vec<&Entry> =
             self.of(&kinds).filter(|entry| entry.row.memory.session_id == session_id).collect();
         found.sort_by_key(|entry| entry.row.order());

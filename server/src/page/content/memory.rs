@@ -1,7 +1,6 @@
 //! One memory with everything that is known about it.
 
 use schema::host::session_context::given_memories;
-use schema::intake::capture::may_be_confirmed;
 use schema::log::log_file;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
@@ -150,7 +149,7 @@ impl AboutMemory {
             is_pinned: row.memory.attributes.pinned,
             is_long_term: row.path == schema::log::LONG_TERM_FILE,
             is_event: row.memory.kind.is_event(),
-            can_be_confirmed: may_be_confirmed(row.memory.kind) && row.superseded_by.is_none(),
+            can_be_confirmed: row.memory.kind.may_be_confirmed() && row.superseded_by.is_none(),
             is_open_task: row.is_open_task(),
             shared: shared.map(SharedState::name),
             can_be_shared: engine.may_share(row)?,

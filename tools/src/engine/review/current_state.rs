@@ -3,7 +3,6 @@
 
 use schema::host::code::changes::ChangeDetector;
 use schema::host::session_context::GivenTimes;
-use schema::intake::capture::may_be_confirmed;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::store::{MemoryFilter, MemoryRow, Store};
@@ -45,7 +44,7 @@ pub(super) fn unused(store: &Store, given: &GivenTimes, now: &Moment) -> Result<
     }
     let until = Moment::from_unix(limit, Some(0)).map(|until| until.utc());
     let mut found = Vec::new();
-    for kind in MemoryType::ALL.into_iter().filter(|kind| may_be_confirmed(*kind)) {
+    for kind in MemoryType::ALL.into_iter().filter(|kind| kind.may_be_confirmed()) {
         let rows = newest(store, kind, until.clone())?.into_iter().filter(|row| {
             let last = given.last.get(row.memory.id.as_str());
             !row.memory.attributes.pinned && last.is_none_or(|last| *last <= limit)

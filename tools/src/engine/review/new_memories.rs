@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use schema::intake::capture::may_be_confirmed;
 use schema::model::memory::{MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::prose::comparison::{TextRelation, is_about_another, relation, subject_terms};
-use schema::prose::supersession::is_statement;
 use schema::prose::tasks::{awaited, came_about, finished};
 use schema::store::{MemoryRow, Store};
 
@@ -110,7 +108,7 @@ pub(super) fn has_secret(row: &MemoryRow, sanitizer: &Sanitizer) -> bool {
 /// Pairs of new memories with each other and with earlier ones, and the keys of the new ones.
 fn find_pairs(store: &Store, index: &Index, rows: &[MemoryRow]) -> Result<ReviewFindings, ToolError> {
     let mut found = ReviewFindings::default();
-    for row in rows.iter().filter(|row| may_be_confirmed(row.memory.kind)) {
+    for row in rows.iter().filter(|row| row.memory.kind.may_be_confirmed()) {
         let keys = similarity_keys(&row.memory.content);
         let mut common: BTreeMap<i64, usize> = BTreeMap::new();
         for key in &keys {
@@ -138,7 +136,7 @@ pub(super) fn relation_of(a: &MemoryRow, b: &MemoryRow) -> Option<TextRelation> 
     if kind != newer.memory.kind {
         return None;
     }
-    relation(&older.memory.content, &newer.memory.content, is_statement(kind))
+    relation(&older.memory.content, &newer.memory.content, kind.is_statement())
 }
 
 /// The words that say what a task waits for.

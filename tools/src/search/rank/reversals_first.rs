@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use schema::model::memory::MemoryType;
 use schema::model::sharing::team_author;
-use schema::prose::supersession::{Statement, Strictness, is_statement, reversals, statements};
+use schema::prose::supersession::{Statement, Strictness, reversals, statements};
 use schema::store::MemoryRow;
 
 use crate::search::ranked_candidate::RankedCandidate;
@@ -44,7 +44,7 @@ pub(super) fn reorder(ranked: &mut [RankedCandidate]) {
 
 /// Finds the newest reversal of something in a memory. `reversals` are in order, newest first.
 fn newest_replacing<'r>(row: &MemoryRow, reversals: &'r [Reversal]) -> Option<&'r Reversal> {
-    if !is_said(row) && !is_statement(row.memory.kind) {
+    if !is_said(row) && !row.memory.kind.is_statement() {
         return None;
     }
     let parts = statements(beginning(&row.memory.content));
@@ -57,7 +57,7 @@ impl Reversal {
     fn of(ranked: &RankedCandidate) -> Option<Self> {
         let row = ranked.row().filter(|row| row.superseded_by.is_none() && team_author(&row.path).is_none())?;
         let text = beginning(&row.memory.content);
-        let is_conclusion = is_statement(row.memory.kind) || row.memory.kind == MemoryType::ErrorFix;
+        let is_conclusion = row.memory.kind.is_statement() || row.memory.kind == MemoryType::ErrorFix;
         let statements = match is_conclusion {
             true => vec![Statement::of(text)],
             false if is_said(row) => reversals(text),
