@@ -74,7 +74,7 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
         SessionSource::Compact => {
             sections.extend(work::this_session(rows, session_id, &knowledge)?);
             sections.push(tasks);
-            vec![work::earlier(&sessions, &knowledge)]
+            work::earlier(&sessions, &knowledge).into()
         }
         // A person who clears a session wants no outcome or turn of it.
         SessionSource::Clear => {

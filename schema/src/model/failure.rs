@@ -48,13 +48,20 @@ impl Attempt {
     }
 
     fn tasks(&self) -> Vec<MainCommand> {
-        self.input.as_deref().filter(|_| self.is_command()).map(tasks).unwrap_or_default()
+        self.line().map(|line| tasks(&line)).unwrap_or_default()
     }
 
     /// Returns the commands that succeeded if this attempt did.
     fn succeeded(&self) -> Vec<MainCommand> {
-        let line = self.input.as_deref().filter(|_| self.is_command());
-        line.map(|line| succeeded(line, self.passed)).unwrap_or_default()
+        self.line().map(|line| succeeded(&line, self.passed)).unwrap_or_default()
+    }
+
+    /// Returns the command line, with a word for each secret that was removed: `KEY=[redacted: api key] make`.
+    fn line(&self) -> Option<String> {
+        let line = self.input.as_deref().filter(|_| self.is_command())?;
+        let mut parts = line.split("[redacted: ");
+        let first = parts.next().unwrap_or_default().to_owned();
+        Some(parts.fold(first, |line, rest| line + "redacted" + rest.split_once(']').map_or(rest, |(_, rest)| rest)))
     }
 
     /// Returns short keys of what this attempt is about. An attempt can settle a failure only if both share a key.
@@ -155,7 +162,7 @@ pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
     // Among several commands the last one most likely failed; the others usually prepare it.
     let Some(task) = failed.last() else { return false };
     succeeded.iter().any(|done| {
-        if done.name != task.name {
+        if !done.includes(&task.name) {
             return false;
         }
         let has = |operands: &[String], word: &String| operands.contains(word);
@@ -219,7 +226,9 @@ mod tests {
         "pytest tests/test_a.py",
         false
     )]
+    #[case::compiled_for_tests("Bash failed: dotnet build\nx", "dotnet test", true)]
     #[case::other_subcommand("Bash failed: cargo test\nx", "cargo build", false)]
+    #[case::removed_secret("Bash failed: KEY=[redacted: api key] make all\nx", "make all", true)]
     #[case::other_operand("Bash failed: git push origin main\nx", "git push origin dev", false)]
     #[case::no_check("Bash failed: git push origin main\nx", "git push", false)]
     #[case::preparation("Bash failed: npm ci && npm test\nx", "npm ci", false)]

@@ -25,17 +25,33 @@ pub(crate) fn is_one_off(folded: &str) -> bool {
         || BARELY.occurs_in(folded)
         || is_limited && folded.contains("for now")
         || is_this_time
+        || is_for_this_alone(folded)
+        || is_for_this_alone_in_korean(folded)
         || is_for_that
         || is_today
         || leaves_out_of_this_run(folded)
 }
 
-/// Whether a sentence in lower case leaves something out today: "leave e2e out for today, Detox is down". A report "for today's orders" is
+/// Whether a sentence in lower case is for one thing alone: "for this release only set the version to 4.9.9".
+fn is_for_this_alone(folded: &str) -> bool {
+    let words: Vec<&str> = words(folded).collect();
+    words.windows(4).any(|four| (four[0], four[1], four[3]) == ("for", "this", "only"))
+}
+
+/// Whether a Korean sentence orders something for one thing alone: "이 보드만 시리얼 번호 9999로 구워줘요".
+fn is_for_this_alone_in_korean(folded: &str) -> bool {
+    let words: Vec<&str> = folded.split_whitespace().collect();
+    let orders = words.iter().any(|word| ["줘", "줘요", "주세요"].iter().any(|ending| word.ends_with(ending)));
+    orders && words.windows(2).any(|pair| pair[0] == "이" && pair[1].ends_with('만'))
+}
+
+/// Whether a sentence in lower case leaves something out today: "leave e2e out for today, Detox is down", "skip e2e today". A report "for today's orders" is
 /// an object.
 fn leaves_out_today(folded: &str) -> bool {
-    let is_order = words(folded).next().is_some_and(|first| matches!(first, "leave" | "skip" | "use"));
+    let first = words(folded).next().unwrap_or_default();
+    let is_order = matches!(first, "leave" | "skip" | "use");
     let ends = |(_, rest): (&str, &str)| rest.is_empty() || rest.starts_with([',', '.', '!', ';']);
-    is_order && folded.split_once(" for today").is_some_and(ends)
+    first == "skip" && names_today(folded) || is_order && folded.split_once(" for today").is_some_and(ends)
 }
 
 /// Whether a sentence in lower case permits something today, or orders a detour because something does not work today: "you can hammer
@@ -72,14 +88,24 @@ fn is_korean_order(word: &str) -> bool {
     ORDERS.ends(word) && word != "안녕하세요"
 }
 
-/// Whether a Korean sentence orders to leave something out of one build or commit: "이번 빌드는 린트 빼고 뽑아주세요".
+/// Whether a Korean sentence orders to leave something out of one build or commit: "이번 빌드는 린트 빼고 뽑아주세요", "이건 리뷰 없이 main에
+/// 머지해주세요".
 fn leaves_out_of_this_run(folded: &str) -> bool {
-    static RUNS: WordList =
-        WordList::phrases("이번 빌드는 |이번 커밋은 |이번 푸시는 |이번 pr은 |이번 pr 은 |이번 머지는 |이번 배포는 ");
+    static RUNS: WordList = WordList::phrases(
+        "이번 빌드는 |이번 커밋은 |이번 푸시는 |이번 pr은 |이번 pr 은 |이번 머지는 |이번 배포는 |이번 건은 |이건 ",
+    );
     static WITHOUT: WordList = WordList::phrases("빼고|없이|말고|건너뛰|생략");
+    static CLAUSE_ENDS: WordList = WordList::words("니 니까 서 네 고 면 데 지만 다 요");
+    const REACH: usize = 4;
     let words: Vec<&str> = folded.split_whitespace().collect();
-    let leaves_out = |pair: &[&str]| is_korean_order(pair[1]) && pair.iter().any(|word| WITHOUT.occurs_in(word));
-    RUNS.occurs_in(folded) && words.windows(2).any(leaves_out)
+    let is_order =
+        |word: &&&str| is_korean_order(word) || word.ends_with("해") && !matches!(**word, "위해" | "통해" | "대해");
+    let leaves_out = |at: usize| {
+        let after = words[at + 1..].iter().take(REACH);
+        let in_clause = after.take_while(|word| is_order(word) || !CLAUSE_ENDS.ends(word.trim_end_matches(',')));
+        WITHOUT.occurs_in(words[at]) && (is_order(&&words[at]) || in_clause.clone().any(|word| is_order(&word)))
+    };
+    RUNS.occurs_in(folded) && (0..words.len()).any(leaves_out)
 }
 
 /// Whether a sentence says explicitly that it holds only this time. "Retry only once" does not.
@@ -161,6 +187,13 @@ mod tests {
     #[case("make figure 2 very large, i need it for a poster on thursday, only for that.", true)]
     #[case("you can deploy whenever the tests pass", false)]
     #[case("can you look at today's failures?", false)]
+    #[case("skip chromatic today, its down", true)]
+    #[case("이 보드만 시리얼 번호 9999로 구워줘요 전시회용", true)]
+    #[case("이 표만 파티션을 나누기로 했어요", false)]
+    #[case("for this release only set the version to 4.9.9, then upload", true)]
+    #[case("이번 건은 급하니까 PR 없이 develop에 바로 푸시해", true)]
+    #[case("이건 그냥 리뷰 없이 main에 머지해주세요 제가 책임질게요", true)]
+    #[case("이건 문제 없이 돌아가네, 이제 알림도 붙여줘", false)]
     #[case("이번 pr은 리뷰가 없이 머지됐네", false)]
     #[case("오늘은 장애 원인부터 확인합시다", false)]
     #[case("we have our own bucket, only for that.", false)]

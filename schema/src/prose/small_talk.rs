@@ -108,7 +108,8 @@ pub(crate) fn is_idle(folded: &str) -> bool {
     static RECALLS: WordList = WordList::phrases(
         "what did we |what was decided|remind me|what do you think|do you remember|뭐로 하기로 했|뭘로 하기로 했|하기로 했지|어떻게 생각",
     );
-    LATER.occurs_in(folded) || RECALLS.occurs_in(folded)
+    // "나중에도 안 할 거야" decides.
+    LATER.occurs_in(&folded.replace("나중에도", "")) || RECALLS.occurs_in(folded)
 }
 
 #[cfg(test)]
@@ -123,6 +124,7 @@ mod tests {
     #[case("프록시를 쓰는 건 어떻게 생각해?", true)]
     #[case("나중에 음성 메시지도 넣으면 좋겠다", true)]
     #[case("why is the export slow?", false)]
+    #[case("hdr 출력은 나중에도 안 할 거야", false)]
     #[case("send it again five minutes later", false)]
     fn plan_for_later_and_recall_are_idle(#[case] prompt: &str, #[case] expected: bool) {
         assert_eq!(is_idle(prompt), expected);

@@ -31,8 +31,11 @@ const COMPARED_TURNS: usize = 40;
 /// The fewest words of a prompt that is shown without its answer.
 const LEAST_WORDS: usize = 4;
 
-/// The longest prompt, in characters.
+/// The longest prompt in a title or a list, in characters.
 const LONGEST_PROMPT: usize = 160;
+
+/// The longest prompt that the title of any session shows whole, in characters.
+const SHORT_TITLE: usize = 100;
 
 /// The last real session, earlier ones in one line each, and their turns if there is space.
 pub(super) struct Sessions {
@@ -47,14 +50,18 @@ pub(super) fn sessions(found: &[SessionRecord], knowledge: &Knowledge) -> Sessio
     let earlier = earlier.iter().filter_map(|record| in_one_line(record, &validity));
     Sessions {
         outlines: [BriefSection::new("Last session", 700, last), BriefSection::new("Before that", 400, earlier)],
-        turns: BriefSection::filler("Asked and answered in these sessions", turns(found, &validity)),
+        turns: BriefSection::filler("Asked and answered in these sessions", turns(found, &validity, Titles::Shown)),
     }
 }
 
-/// Returns the sessions before the current one in one line each, if there is space. Not every outcome is also a conclusion.
-pub(super) fn earlier(found: &[SessionRecord], knowledge: &Knowledge) -> BriefSection {
+/// Returns the sessions before the current one in one line each, and their turns, if there is space. Not every outcome is also a conclusion.
+pub(super) fn earlier(found: &[SessionRecord], knowledge: &Knowledge) -> [BriefSection; 2] {
     let validity = Validity::new(knowledge, found);
-    BriefSection::filler("Earlier sessions", found.iter().filter_map(|record| in_one_line(record, &validity)))
+    let lines = found.iter().filter_map(|record| in_one_line(record, &validity));
+    [
+        BriefSection::filler("Earlier sessions", lines),
+        BriefSection::filler("Asked and answered in earlier sessions", turns(found, &validity, Titles::Shown)),
+    ]
 }
 
 /// Returns outcomes and turns of the sessions before the one that was just cleared, if there is space.
@@ -77,7 +84,7 @@ pub(super) fn before_cleared(
     let earlier = &found[usize::from(is_cleared)..];
     Ok([
         BriefSection::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)),
-        BriefSection::filler("Asked and answered in earlier sessions", turns(earlier, &validity)),
+        BriefSection::filler("Asked and answered in earlier sessions", turns(earlier, &validity, Titles::Hidden)),
     ])
 }
 
@@ -185,7 +192,7 @@ fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String
     let title = title.map(|title| title.filter(|title| !title.starts_with('…')));
     let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome));
     let line = match (title, outcome) {
-        (Some(Some(title)), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, 100)),
+        (Some(Some(title)), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, SHORT_TITLE)),
         (Some(Some(title)), None) => format!("\"{}\"", shortened(&title, LONGEST_PROMPT)),
         (_, Some(outcome)) => outcome,
         (Some(None), None) => return None,
@@ -195,8 +202,15 @@ fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String
     Some(format!("- {}: {}", record.started.date(), shortened(&line, LONGEST_LINE + 60)))
 }
 
-/// Returns the turns of sessions, newest first, and the reports of their subagents. Titles and outcomes are shown already.
-fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
+/// Whether another section shows the titles of the sessions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Titles {
+    Shown,
+    Hidden,
+}
+
+/// Returns the turns of sessions, newest first, and the reports of their subagents. Outcomes are shown already.
+fn turns(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles) -> Vec<String> {
     let of_session = |record: &SessionRecord| -> Vec<String> {
         let date = record.started.date();
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
@@ -204,10 +218,15 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
                 return None;
             }
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
-            let asked = validity.asked(turn).filter(|_| number > 0 || !is_outcome)?;
+            let whole = validity.asked(turn)?;
+            let asked = without_picks(&whole);
+            let is_title = number == 0 && titles == Titles::Shown && asked.chars().count() <= SHORT_TITLE;
+            if is_title && is_outcome {
+                return None;
+            }
             // The conclusions of a prompt are shown above.
             let folded = asked.to_lowercase();
-            if is_small_talk(&folded) || is_idle(&folded) || is_pick(&folded) || validity.knowledge.contains(&asked) {
+            if is_small_talk(&folded) || is_idle(&folded) || validity.knowledge.contains(&asked) {
                 return None;
             }
             let answer = validity.answer(turn).and_then(|answer| without_open_steps(&answer));
@@ -216,11 +235,12 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
                 return None;
             }
             let answer = answer.and_then(|answer| validity.without_answered_offers(answer, turn.order));
-            let answer = answer.filter(|_| !is_outcome);
+            // The answer to a pick is about what was picked.
+            let answer = answer.filter(|_| !is_outcome && asked == whole);
             if answer.is_none() && (says_little(&asked) || is_question(&asked)) {
                 return None;
             }
-            let asked = format!("- {date}: \"{}\"", shortened(&asked, LONGEST_PROMPT));
+            let asked = format!("- {date}: \"{}\"", shortened(&asked, LONGEST_LINE));
             Some(answer.map_or(asked.clone(), |answer| format!("{asked}: {}", shortened(&answer, LONGEST_LINE))))
         });
         let reports = record.reports.iter().rev().filter_map(|(report, order)| {
@@ -231,10 +251,19 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
     records.iter().flat_map(of_session).take(MOST_TURNS).collect()
 }
 
-/// Whether a prompt picks an option by its number: "1. Eleven dollars is nothing". Its decision is shown.
-fn is_pick(asked: &str) -> bool {
-    let digits = asked.bytes().take_while(u8::is_ascii_digit).count();
-    (1..=2).contains(&digits) && asked[digits..].starts_with(['.', ')', '번'])
+/// Returns the sentences of a prompt after those that pick a numbered option, whose decision is shown: "1. Eleven dollars is nothing".
+fn without_picks(asked: &str) -> String {
+    let is_pick = |sentence: &str| {
+        let digits = sentence.bytes().take_while(u8::is_ascii_digit).count();
+        (1..=2).contains(&digits) && sentence[digits..].starts_with(['.', ')', '번'])
+    };
+    let all = sentences(asked);
+    let mut picks = all.iter().take_while(|sentence| is_pick(sentence.trim())).count();
+    // "1." is a sentence of its own before its reason.
+    if picks > 0 && !all[picks - 1].contains(char::is_alphabetic) {
+        picks += 1;
+    }
+    all.get(picks..).unwrap_or_default().concat().trim().to_owned()
 }
 
 /// Returns a title, unless it only recalls or plans.

@@ -45,7 +45,25 @@ static CHECKS: WordList = WordList::phrases(
      vitest|west build|yarn build|yarn lint|yarn run|yarn test|zig build|zig test",
 );
 
+/// Checks, and those that they include: tests are compiled first.
+const INCLUDED: [(&str, &[&str]); 5] = [
+    ("cargo test", &["cargo build", "cargo check"]),
+    ("dotnet test", &["dotnet build"]),
+    ("go test", &["go build", "go vet"]),
+    ("mvn verify", &["mvn compile", "mvn package", "mvn test"]),
+    ("swift test", &["swift build"]),
+];
+
 impl MainCommand {
+    /// Whether this command does what the one with this name does.
+    pub(crate) fn includes(&self, name: &str) -> bool {
+        self.name == name || self.included().contains(&name)
+    }
+
+    fn included(&self) -> &'static [&'static str] {
+        INCLUDED.iter().find(|(name, _)| *name == self.name).map(|(_, included)| *included).unwrap_or_default()
+    }
+
     /// Whether a run with fewer operands checks more.
     pub(crate) fn is_check(&self) -> bool {
         CHECKS.contains(&self.name)
@@ -54,7 +72,7 @@ impl MainCommand {
     /// Returns keys of which a failure of this command shares one with the success that settles it.
     pub(crate) fn topics(&self) -> Vec<String> {
         if self.is_check() {
-            return vec![self.name.clone()];
+            return [&*self.name].iter().chain(self.included()).map(|name| (*name).to_owned()).collect();
         }
         let mut operands = self.operands.clone();
         operands.sort_unstable();
@@ -226,7 +244,7 @@ static ANSWERING: WordList = WordList::words(
      select-string test type where which zgrep",
 );
 static ANSWERING_WITH: WordList = WordList::phrases(
-    "bash -n|git diff,diff-index,diff-files,grep,merge-base,check-ignore,show-ref,rev-parse,ls-files,config,cat-file|\
+    "argocd diff|bash -n|git diff,diff-index,diff-files,grep,merge-base,check-ignore,show-ref,rev-parse,ls-files,config,cat-file|\
      helm diff|kubectl diff|npm outdated|pnpm outdated|systemctl is-active,is-enabled,is-failed,status",
 );
 
@@ -282,6 +300,7 @@ mod tests {
     #[case::ancestor("git merge-base --is-ancestor a b", 1, "", true)]
     #[case::asked("command -v poetry", 1, "", true)]
     #[case::cluster("kubectl diff -f deploy", 1, "", true)]
+    #[case::of_an_app("argocd app diff payments", 1, "< replicas: 7\n---\n> replicas: 3", true)]
     #[case::no_unit("systemctl status x.timer", 4, "Unit x.timer could not be found.", true)]
     #[case::which("which node", 1, "", true)]
     #[case::no_file("grep foo nothing.txt", 2, "grep: nothing.txt: No such file or directory", false)]

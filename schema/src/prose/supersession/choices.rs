@@ -22,11 +22,19 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
             && tokens
                 .get(at + 1)
                 .is_some_and(|verb| !verb.is_term() && tokens.get(at + 2).is_none_or(|next| next.begins_clause));
+        let by_particle = matches!(token.particle, "로" | "으로");
+        // "Tolgee 셀프호스팅으로 가자"
+        let of_name = at.checked_sub(1).map(|before| &tokens[before]).filter(|name| {
+            let is_one = name.is_name && name.particle.is_empty() && !token.begins_clause;
+            is_one && by_particle && tokens.get(at + 1).is_some_and(|verb| DECIDING_ENDINGS.contains(&verb.text))
+        });
+        if let Some(name) = of_name.filter(|_| !token.is_name) {
+            found.push(name.text.clone());
+        }
         if !token.is_name && !is_all_it_is && !is_made {
             continue;
         }
         let is_behind = before.is_some_and(|word| BEFORE.contains(word));
-        let by_particle = matches!(token.particle, "로" | "으로");
         let by_verb = tokens.get(at + 1).is_some_and(|next| match token.particle {
             "을" | "를" => VERBS.begins(&next.text) && !next.text.starts_with("쓰지"),
             "" => !next.begins_clause && PROPOSALS.contains(&next.text),

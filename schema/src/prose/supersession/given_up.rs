@@ -35,7 +35,7 @@ impl GivenUp {
 
 /// Words that precede something that is given up.
 static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
-    (Scope::Subject, WordList::phrases("instead of|rather than|in place of|not|dont use|never use")),
+    (Scope::Subject, WordList::phrases("instead of|rather than|in place of|not|dont use|dont bother with|never use")),
     (
         Scope::All,
         WordList::phrases(

@@ -28,7 +28,7 @@ static COMPLAINTS: WordList = WordList::words(
      flaky hangs leaked leaking leaks loses overloaded slow timeouts unmaintained unusable",
 );
 static KOREAN_COMPLAINTS: WordList = WordList::phrases(
-    "깨지|깨져|깨집|느리|느려|느립|죽어|죽었|죽습|죽는|비싸|비쌉|요금|터져|터졌|밀려|밀립|잘라|잘립|잘려|반토막|틀려|틀립|안 울|누락|막혀|막힙|막혔|꼬여|꼬입|멈춰|멈춥|멈춘|유실|날아",
+    "깨지|깨져|깨집|느리|느려|느립|죽어|죽었|죽습|죽는|비싸|비쌉|요금|터져|터졌|밀려|밀립|잘라|잘립|잘려|반토막|틀려|틀립|안 울|누락|막혀|막힙|막혔|꼬여|꼬입|멈춰|멈춥|멈춘|유실|날아|크래시|사람이 없",
 );
 
 /// Returns a statement that gives up the name or the number that a complaint in a prompt begins with, if a later sentence changes to something

@@ -193,7 +193,7 @@ fn orders_in_japanese(order: &str, task: &str) -> bool {
 }
 
 /// Whether an answer asks, or says that something is not done.
-fn leaves_something(answer: &str) -> bool {
+pub(super) fn leaves_something(answer: &str) -> bool {
     static WORDS: WordList = WordList::words(
         "blocked cannot except fail failed failing fails left only partly remaining remains reverted still todo \
          tomorrow",

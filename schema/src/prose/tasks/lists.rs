@@ -1,5 +1,6 @@
 //! Tasks that one answer listed: those that are done because only others are left, and those that a prompt ordered together.
 
+use super::closings::leaves_something;
 use super::reports::{is_no_report, lower_words, reports_an_end};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
@@ -115,7 +116,10 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
     let is_whole = numbers.is_empty() && WHOLE_LIST.occurs_in(&folded) || folded.contains("번부터");
     let is_ordered = |at: &usize| is_whole || numbers.contains(&(at + 1));
     let is_open = |part: &&str| is_no_report(part) || names_everything_left(part);
-    let (open, reports): (Vec<&str>, Vec<&str>) = sentences(answer).into_iter().partition(is_open);
+    let parts = sentences(answer).into_iter().flat_map(|sentence| sentence.split(", and "));
+    let (open, reports): (Vec<&str>, Vec<&str>) = parts.partition(is_open);
+    // Nothing else can be meant by the answer to "do 3 now".
+    let is_single = numbers.len() == 1 && !leaves_something(answer);
     let are_all_done = reports.iter().any(|part| ALL_DONE.occurs_in(&part.to_lowercase()));
     let edited = edited.to_lowercase();
     let of_each = |parts: &[&str]| parts.iter().map(|part| terms(part)).collect::<Vec<_>>();
@@ -126,7 +130,7 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
         let (in_open, in_report) = (most(&open_terms), most(&report_terms));
         let is_numbered = reports.iter().any(|part| reports_number(&part.to_lowercase(), at + 1));
         let is_in_code = in_open == 0 && all.iter().any(|term| is_identifier(term) && edited.contains(term.as_str()));
-        let is_reported = in_report > in_open && (in_report >= 2 || in_report == all.len());
+        let is_reported = in_report > in_open && (in_report >= 2 || in_report == all.len() || is_single);
         is_numbered || is_reported || in_report >= in_open && (are_all_done || is_in_code)
     };
     (0..listed.len()).filter(is_ordered).filter(is_done).collect()
@@ -155,6 +159,12 @@ fn numbers(folded: &str) -> Vec<usize> {
     let words: Vec<&str> = folded.split(is_separator).filter(|word| !word.is_empty()).collect();
     let is_english =
         words.first().is_some_and(|word| matches!(*word, "do" | "start" | "take" | "finish" | "now" | "then" | "ok"));
+    // "1 is for next week, do 3 now"
+    let is_ordered_now = |at: usize| {
+        let before = at.checked_sub(1).and_then(|before| words.get(before));
+        before == Some(&"do")
+            && words.get(at + 1).is_none_or(|next| matches!(*next, "now" | "first" | "next" | "today"))
+    };
     let number = |(at, word): (usize, &&str)| -> Option<usize> {
         let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
         let rest = &word[digits.len()..];
@@ -163,6 +173,7 @@ fn numbers(folded: &str) -> Vec<usize> {
             word.is_some_and(|word| matches!(*word, "and" | "do" | "with" | "number" | "item" | "items"))
         };
         let is_item = rest.starts_with('번')
+            || rest.is_empty() && is_ordered_now(at)
             || rest.is_empty()
                 && is_english
                 && (joins(at.checked_sub(1).and_then(|before| words.get(before))) || joins(words.get(at + 1)));
@@ -241,6 +252,21 @@ mod tests {
 
     #[rstest]
     #[case::both("Do 2 and 3 of yesterday's list.", "Both are done.", "", &CLIENT, &[1, 2])]
+    #[case::one_now(
+        "1 is a yes but next week. do 2 now, its quick",
+        "The dialog `ConflictDialog` and its styles are gone.",
+        "",
+        &CLIENT,
+        &[1]
+    )]
+    #[case::with_a_promise(
+        "3번은 지금 해줘. 그리고 커밋은 항상 [enc]로 시작하게",
+        "The old columns are filled, and commits start with `[enc]`, as all will.",
+        "",
+        &CLIENT,
+        &[2]
+    )]
+    #[case::one_not_done("do 2 now", "The dialog cannot go yet: two screens use it.", "", &CLIENT, &[])]
     #[case::numbered("1번이랑 2번 해줘", "1번은 끝. 2번은 아직 빨간색이야.", "", &KOREAN, &[0])]
     #[case::in_order("어제 목록 1번부터 순서대로 진행해주세요", "1번은 끝났습니다. 2번 시작합니다.", "", &KOREAN, &[0])]
     #[case::edited("let's finish the leftovers", "The screen is simpler now.", "- class ConflictDialog {", &CLIENT, &[1])]
