@@ -97,13 +97,13 @@ fn leaves_out_of_this_run(folded: &str) -> bool {
     static WITHOUT: WordList = WordList::phrases("빼고|없이|말고|건너뛰|생략");
     static CLAUSE_ENDS: WordList = WordList::words("니 니까 서 네 고 면 데 지만 다 요");
     const REACH: usize = 4;
-    let words: Vec<&str> = folded.split_whitespace().collect();
     let is_order =
-        |word: &&&str| is_korean_order(word) || word.ends_with("해") && !matches!(**word, "위해" | "통해" | "대해");
+        |word: &str| is_korean_order(word) || word.ends_with("해") && !matches!(word, "위해" | "통해" | "대해");
+    let goes_on = |word: &str| is_order(word) || !CLAUSE_ENDS.ends(word.trim_end_matches(','));
+    let words: Vec<&str> = folded.split_whitespace().collect();
     let leaves_out = |at: usize| {
-        let after = words[at + 1..].iter().take(REACH);
-        let in_clause = after.take_while(|word| is_order(word) || !CLAUSE_ENDS.ends(word.trim_end_matches(',')));
-        WITHOUT.occurs_in(words[at]) && (is_order(&&words[at]) || in_clause.clone().any(|word| is_order(&word)))
+        let mut after = words[at + 1..].iter().take(REACH).take_while(|word| goes_on(word));
+        WITHOUT.occurs_in(words[at]) && after.any(|word| is_order(word))
     };
     RUNS.occurs_in(folded) && (0..words.len()).any(leaves_out)
 }
