@@ -1,4 +1,4 @@
-//! Dispatches an event: chooses what a command records and answers.
+//! Dispatches an event: chooses what is recorded and answered.
 
 use std::path::Path;
 
@@ -13,13 +13,11 @@ use schema::settings::{Edits, LoadedSettings};
 use schema::store::{StoreError, hook_log};
 
 use crate::backfill;
-use crate::command::HookCommand;
 use crate::hook_session::HookSession;
 use crate::turn::{SavedPart, last_answer_of};
 
-/// Records what `command` covers in a payload, and returns what to print for the host.
+/// Records the event of a payload, and returns what to print for the host.
 pub(crate) fn dispatch(
-    command: HookCommand,
     host: HookHost,
     payload: &HookPayload,
     layout: &Layout,
@@ -42,48 +40,46 @@ pub(crate) fn dispatch(
         store: None,
     };
     let transcript = payload.transcript_path.as_deref();
-    match (command, event) {
-        (HookCommand::Load, EventKind::SessionStart(source)) => {
+    match event {
+        EventKind::SessionStart(source) => {
             let context = session.start_context(source, loaded);
             session.begin_session(payload, loaded.settings.capture);
             return context;
         }
-        (HookCommand::PromptSave, EventKind::Prompt(text)) if loaded.settings.recall => {
+        EventKind::Prompt(text) if loaded.settings.recall => {
             let saved =
                 if loaded.settings.capture { session.begin_turn(&text, SavedPart::Prompt, transcript) } else { Ok(()) };
             // The answer does not depend on it.
             log_failure(layout, saved);
             return Ok(session.prompt_context(&text));
         }
-        (HookCommand::FileRecall, EventKind::FileOpen(path)) => {
+        EventKind::FileOpen(path) => {
             return if loaded.settings.file_recall { session.file_context(&path) } else { Ok(None) };
         }
-        (HookCommand::Complete, EventKind::TurnEnd(answer)) if loaded.settings.reminder => {
+        EventKind::TurnEnd(answer) if loaded.settings.reminder => {
             let saved = if loaded.settings.capture { session.end_turn(answer, transcript) } else { Ok(()) };
             log_failure(layout, saved);
             let is_continued = payload.stop_hook_active == Some(true);
             return Ok(transcript.filter(|_| !is_continued).and_then(|path| session.reminder(path)));
         }
         _ if !loaded.settings.capture => Ok(()),
-        (HookCommand::PromptSave, EventKind::Prompt(text)) => session.begin_turn(&text, SavedPart::Prompt, transcript),
-        (HookCommand::PromptSave, EventKind::Acknowledgement(text)) => {
-            session.begin_turn(&text, SavedPart::Conclusions, transcript)
-        }
-        (HookCommand::Track, EventKind::ToolUse(used)) => session.track_use(used),
+        EventKind::Prompt(text) => session.begin_turn(&text, SavedPart::Prompt, transcript),
+        EventKind::Acknowledgement(text) => session.begin_turn(&text, SavedPart::Conclusions, transcript),
+        EventKind::ToolUse(used) => session.track_use(used),
         // Failed edits name their files.
-        (HookCommand::Track, EventKind::Failure(_))
+        EventKind::Failure(_)
             if loaded.settings.edits == Edits::Off && payload.tool_name.as_deref().is_some_and(is_edit_tool) =>
         {
             Ok(())
         }
-        (HookCommand::Track, EventKind::Failure(text)) => session.save_failure(text),
-        (HookCommand::Complete, EventKind::TurnEnd(answer)) => session.end_turn(answer, transcript),
-        (HookCommand::Subagent, EventKind::Report { agent_type, text }) => {
+        EventKind::Failure(text) => session.save_failure(text),
+        EventKind::TurnEnd(answer) => session.end_turn(answer, transcript),
+        EventKind::Report { agent_type, text } => {
             let text =
                 text.or_else(|| last_answer_of(payload.agent_transcript_path.as_deref(), TranscriptThread::Subagent));
             text.map_or(Ok(()), |text| session.save_subagent_report(agent_type, &text))
         }
-        (HookCommand::Flush, EventKind::BeforeCompaction) => {
+        EventKind::BeforeCompaction => {
             let interrupted = session.save_open_turn(None);
             let kept = session.save_prepared(&session.prepare_conclusions_since_compaction(transcript));
             // The turn continues after the compaction.
@@ -91,10 +87,10 @@ pub(crate) fn dispatch(
                 .and_then(|turn| turn.prompt.map_or(Ok(()), |prompt| session.record_turn_start(&prompt)))
                 .and(kept)
         }
-        (HookCommand::Compact, EventKind::AfterCompaction(summary)) => {
+        EventKind::AfterCompaction(summary) => {
             session.capture([session.new_draft(MemoryType::SessionSummary, summary, session.now)])
         }
-        (HookCommand::Save, EventKind::SessionEnd) => {
+        EventKind::SessionEnd => {
             track_buffer::remove_old_files(layout);
             let kept = session.save_open_turn(transcript).map(drop).and(session.close_session(payload));
             // Close the store first: the last process to close a database checkpoints it, and that should be the backfill.
@@ -102,7 +98,6 @@ pub(crate) fn dispatch(
             backfill::start_backfill(layout, &loaded.settings);
             kept
         }
-        _ => Ok(()),
     }
     .map(|()| None)
 }

@@ -199,10 +199,12 @@ fn dispatch_all(
     layout: &Layout,
     loaded: &LoadedSettings,
 ) -> Result<Option<String>, StoreError> {
+    // A command ignores other events than its own.
+    let is_own =
+        |payload: &&HookPayload| payload.hook_event_name.as_deref().and_then(HookCommand::for_event) == command;
     let mut answer = None;
-    for payload in payloads {
-        let Some(command) = command else { break };
-        answer = dispatch(command, host, payload, layout, loaded)?.or(answer);
+    for payload in payloads.iter().filter(is_own) {
+        answer = dispatch(host, payload, layout, loaded)?.or(answer);
     }
     Ok(answer)
 }
