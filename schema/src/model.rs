@@ -8,7 +8,6 @@ pub mod failure;
 pub mod memory;
 pub mod moment;
 pub mod sharing;
-pub mod standing;
 pub mod state_note;
 pub mod tool_usage;
 pub mod word_list;

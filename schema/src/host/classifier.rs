@@ -4,7 +4,6 @@
 //! rejects, because a wrong conclusion costs more than a missed one. It ignores code, block quotes, tables and questions.
 
 mod cues;
-pub mod likeliest_kind;
 mod listed_steps;
 pub mod message;
 pub mod network;
@@ -42,10 +41,13 @@ pub const LEAST_CONFIDENCE: [f32; 6] = [0.88, 0.72, 0.84, 0.76, 0.84, 0.70];
 const WITH_CUE: f32 = 0.75;
 
 /// The confidence that suffices for a sentence that states a conclusion by its opening.
-const STATED: f32 = 0.08;
+const LEAST_STATED: f32 = 0.08;
 
 /// In plain words of a person, the least probability that there is a conclusion of any kind.
-const PLAIN: f32 = 0.1;
+const LEAST_PLAIN: f32 = 0.1;
+
+/// The weight that the opening of a sentence has in the guess of a kind.
+const STATED_WEIGHT: f32 = 1.0;
 
 /// The share of the least confidence that is enough for a sentence after a conclusion of the same kind, such as a reason or the fix of a
 /// cause.
@@ -92,11 +94,27 @@ pub fn classify_with(network: &ClassifierNetwork, text: &str, speaker: Speaker, 
     }
     let message = judged(network, text, speaker);
     let probabilities = network.judge(&message);
-    taken(text, &message, &probabilities, least)
+    accepted(text, &message, &probabilities, least)
 }
 
-/// Returns the conclusions with enough confidence, and the sentences that belong to them.
-pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], least: &[f32; 6]) -> Vec<Conclusion> {
+/// Returns the likeliest kind of a text that a person saves without a type, or `None` if the text has no sentence. Unlike [`classify`], it
+/// always decides if it can judge.
+pub fn likeliest_kind(text: &str) -> Option<MemoryType> {
+    let message = judged(&*NETWORK, text, Speaker::Person);
+    let mut sums = [0.0_f32; KINDS.len()];
+    for (judged, probabilities) in message.iter().zip(NETWORK.judge(&message)) {
+        sums.iter_mut().zip(probabilities).for_each(|(sum, probability)| *sum += probability);
+        let sentence = &text[judged.sentence.range.clone()];
+        if let Some(class) = cues::stated_kind(sentence).or_else(|| plain::plain_kind(sentence)) {
+            sums[class] += STATED_WEIGHT;
+        }
+    }
+    let best = sums.iter().zip(KINDS).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    best.filter(|(sum, _)| **sum > 0.0).map(|(_, kind)| kind)
+}
+
+/// Returns the conclusions with enough confidence, with the sentences that belong to them.
+fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], least: &[f32; 6]) -> Vec<Conclusion> {
     let mut found: Vec<Conclusion> = Vec::new();
     // The last accepted sentence, its passage, and how many sentences its conclusion has.
     let mut last = (usize::MAX, 0, 0);
@@ -177,8 +195,8 @@ fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, 
     if !is_person && plain::promises_a_rule(sentence) {
         return Some(plain::CONVENTION);
     }
-    let by_opening = cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= STATED);
-    let may_be_plain = is_person && any(probabilities) >= PLAIN;
+    let by_opening = cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= LEAST_STATED);
+    let may_be_plain = is_person && any(probabilities) >= LEAST_PLAIN;
     by_opening.or_else(|| may_be_plain.then(|| plain::plain_kind(sentence)).flatten())
 }
 

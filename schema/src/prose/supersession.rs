@@ -14,8 +14,7 @@
 use self::choices::{choices, defines, is_change, returns_to};
 pub use self::edits::changes_of_edits;
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
-pub use self::index::StatementIndex;
-pub use self::passages::without_replaced;
+pub use self::passages::{StatementIndex, without_replaced};
 pub use self::reversals::{left_for_another, reversals};
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{quantities, tokens};
@@ -23,7 +22,6 @@ use crate::prose::terms::{quantities, tokens};
 mod choices;
 mod edits;
 mod given_up;
-mod index;
 mod passages;
 mod reversals;
 

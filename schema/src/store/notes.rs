@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 use super::{MemoryRow, Rows};
 use crate::model::memory::MemoryId;
 use crate::model::moment::Moment;
-use crate::model::standing::Standing;
-use crate::model::state_note::{CONFIRMED, MemoryState, REVIEW_UNTIL, REVIEW_WITH, REVIEWED, StateChange, StateNote};
+use crate::model::state_note::{
+    CONFIRMED, MemoryState, REVIEW_UNTIL, REVIEW_WITH, REVIEWED, Standing, StateChange, StateNote,
+};
 
 impl Rows<'_> {
     /// Returns the notes of one log in the order of the file.

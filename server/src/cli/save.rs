@@ -5,7 +5,7 @@ use std::io::Write as _;
 use anyhow::Context as _;
 use clap::Args;
 use schema::host::classifier::KINDS;
-use schema::host::classifier::likeliest_kind::likeliest_kind;
+use schema::host::classifier::likeliest_kind;
 use schema::model::memory::MemoryType;
 use schema::tool::{SaveInput, SaveOutput};
 use serde::Serialize;

@@ -5,7 +5,7 @@ use schema::log::{LogKind, find_entry};
 use schema::model::code_anchor::ANCHORS;
 use schema::model::memory::{Memory, MemoryId};
 use schema::model::moment::Moment;
-use schema::model::standing::Standing;
+use schema::model::state_note::Standing;
 use schema::store::{CatchUpOutcome, MemoryRow, Store, StoreAccess};
 use schema::tool::{GetInput, GetOutput, MemoryDetails};
 use serde_json::{Map, Value};

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::MemoryType;
-use schema::model::standing::Standing;
+use schema::model::state_note::Standing;
 use schema::store::{MemoryFilter, MemoryRow, SharingFilter};
 use schema::tool::Evidence;
 

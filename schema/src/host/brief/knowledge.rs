@@ -12,8 +12,7 @@ use crate::log::LONG_TERM_FILE;
 use crate::model::memory::{MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::sharing::{SharedState, team_author};
-use crate::model::standing::Standing;
-use crate::model::state_note::Phase;
+use crate::model::state_note::{Phase, Standing};
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::supersession::{

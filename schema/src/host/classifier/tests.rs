@@ -172,3 +172,20 @@ proptest! {
         }
     }
 }
+
+#[rstest]
+#[case::decision("We decided to cache JWT tokens in Redis with a TTL of five minutes", Some(MemoryType::Decision))]
+#[case::decision_in_korean("토큰은 Redis에 캐시하기로 결정했다", Some(MemoryType::Decision))]
+#[case::change("We switched to pnpm because npm was slow", Some(MemoryType::Decision))]
+#[case::learning(
+    "It turned out that SQLite ignores the busy handler when it switches to WAL",
+    Some(MemoryType::Learning)
+)]
+#[case::fix("Fixed the double charge by acknowledging the webhook after the commit", Some(MemoryType::ErrorFix))]
+#[case::preference("I prefer short answers in Korean", Some(MemoryType::Preference))]
+#[case::convention("Always name test files after the module they test", Some(MemoryType::Convention))]
+#[case::task("TODO: rename the cron job before the release", Some(MemoryType::Task))]
+#[case::nothing("  ", None)]
+fn text_without_a_type_gets_the_likeliest(#[case] text: &str, #[case] expected: Option<MemoryType>) {
+    assert_eq!(likeliest_kind(text), expected);
+}

@@ -1,6 +1,6 @@
 use rstest::rstest;
 
-use super::index::COMPARED;
+use super::passages::MOST_COMPARED;
 use super::*;
 
 fn replaces(newer: &str, older: &str) -> bool {
@@ -112,7 +112,7 @@ fn few_of_many_statements_are_compared() {
     let index = StatementIndex::new(many);
     let older = Statement::of("The cache uses Redis with setting7 and others");
     let found = index.related(&older, (0, 0));
-    assert!(found.len() <= COMPARED && found[0].terms.contains(&"setting7".to_owned()), "{}", found.len());
+    assert!(found.len() <= MOST_COMPARED && found[0].terms.contains(&"setting7".to_owned()), "{}", found.len());
     assert!(!index.related(&older, (7, 0))[0].terms.contains(&"setting7".to_owned()), "only later ones");
     assert!(index.related(&Statement::of("Nothing of that"), (0, 0)).is_empty());
 }

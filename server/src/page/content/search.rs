@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
-use schema::model::standing::Standing;
+use schema::model::state_note::Standing;
 use schema::store::{MemoryFilter, MemoryRow};
 use schema::tool::{Hit, SearchInput};
 use serde::{Deserialize, Serialize};
