@@ -23,29 +23,28 @@ use crate::prose::terms::{ProseToken, terms, tokens};
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
 /// How many memories of a session are read, the last ones.
-const READ: usize = 240;
+const READ_MEMORIES: usize = 240;
 
 /// The most of a memory that is read, in bytes.
-const BEGINNING: usize = 4 * 1024;
+const READ_BYTES: usize = 4 * 1024;
 
 /// The longest title, prompt, outcome of a turn, and command, in characters.
-const TITLE: usize = 120;
-const ASKED: usize = 480;
-const OUTCOME: usize = 480;
-const COMMAND: usize = 80;
+const LONGEST_TITLE: usize = 120;
+const LONGEST_PROMPT: usize = 480;
+const LONGEST_OUTCOME: usize = 480;
+const LONGEST_COMMAND: usize = 80;
 
 /// The most files that are named for the resolution of a failure.
-const FILES: usize = 3;
+const MOST_FIXED_FILES: usize = 3;
 
 /// From this many distinctive terms, a prompt counts as a request even without an answer.
-const ASKED_TERMS: usize = 5;
+const LEAST_ASKED_TERMS: usize = 5;
 
-/// How many summaries of one session are read, and how many sessions are checked for a missing one.
-const SUMMARIES: usize = 8;
-const UNFINISHED: usize = 3;
+/// How many sessions are checked for a missing summary.
+const CHECKED_SESSIONS: usize = 3;
 
 /// The most topics, and the fewest texts of a session that must contain a topic.
-const TOPICS: usize = 6;
+const MOST_TOPICS: usize = 6;
 const TOPIC_TEXTS: usize = 2;
 
 /// How many turns are searched for topics, the last ones.
@@ -108,7 +107,7 @@ pub struct SessionPlace {
 }
 
 impl SessionPlace {
-    /// Returns the same without secrets: the host or a transcript names the model, and a person names the branch.
+    /// Returns the place without secrets: the host or a transcript names the model, and a person names the branch.
     #[must_use]
     pub fn cleaned(self, sanitizer: &Sanitizer) -> Self {
         let clean = |text: Option<String>| text.map(|text| sanitizer.clean(&text).text.into_owned());
@@ -128,7 +127,7 @@ impl SessionPlace {
         Self { branch, commit, ..Self::default() }
     }
 
-    /// Returns the same for the end of a session that began at another place.
+    /// Returns the place at the end of a session that began at `start`.
     #[must_use]
     pub fn begun_at(self, start: Self) -> Self {
         let start_branch = start.branch.filter(|branch| self.branch.as_ref() != Some(branch));
@@ -170,12 +169,7 @@ pub fn closing_summary(
     at: Moment,
 ) -> rusqlite::Result<Option<Draft>> {
     let Some(record) = SessionRecord::compose(rows, session_id)? else { return Ok(None) };
-    let filter = MemoryFilter {
-        kind: Some(MemoryType::SessionSummary),
-        session_id: Some(session_id.to_owned()),
-        ..MemoryFilter::default()
-    };
-    let earlier = rows.list(&filter, SUMMARIES)?.into_iter().find(is_composed);
+    let earlier = composed_summaries(rows, session_id)?.into_iter().next();
     let Some(content) = record.summary() else { return Ok(None) };
     if earlier.as_ref().is_some_and(|earlier| earlier.memory.content == content) {
         return Ok(None);
@@ -191,7 +185,7 @@ pub fn closing_summary(
 /// Returns summaries of the last sessions that have none and whose last memory is older than `before`: their host did not report their end.
 pub fn missing_summaries(rows: Rows<'_>, session_id: &str, before: Moment) -> rusqlite::Result<Vec<Draft>> {
     let mut drafts = Vec::new();
-    for id in rows.last_sessions(session_id, UNFINISHED)? {
+    for id in rows.last_sessions(session_id, CHECKED_SESSIONS)? {
         let session = rows.session(&id)?.filter(|session| session.summary.is_none() && session.ended < before);
         if let Some(session) = session {
             drafts.extend(closing_summary(rows, &id, &SessionPlace::default(), session.ended)?);
@@ -204,12 +198,12 @@ impl SessionRecord {
     /// Composes the record of a session, or returns `None` if the session has no memories.
     pub fn compose(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Option<Self>> {
         let filter = MemoryFilter { session_id: Some(session_id.to_owned()), ..MemoryFilter::default() };
-        let mut memories = rows.list(&filter, READ)?;
+        let mut memories = rows.list(&filter, READ_MEMORIES)?;
         memories.reverse();
         let Some(session) = rows.session(session_id)? else { return Ok(None) };
         let turns = turns(&memories);
-        let is_whole = memories.len() < READ;
-        let first_asked = turns.first().map(|turn| shortened(&turn.asked, TITLE)).filter(|_| is_whole);
+        let is_whole = memories.len() < READ_MEMORIES;
+        let first_asked = turns.first().map(|turn| shortened(&turn.asked, LONGEST_TITLE)).filter(|_| is_whole);
         let title = first_asked.or(session.title);
         let answer = |turn: &TurnRecord| Some((turn.answered.clone()?, turn.order));
         let outcome = turns.iter().rev().filter(|turn| turn.has_changes).find_map(answer);
@@ -217,7 +211,7 @@ impl SessionRecord {
         let of_kind = |kind: MemoryType| memories.iter().filter(move |row| row.memory.kind == kind);
         let mut commands: Vec<String> = Vec::new();
         for command in of_kind(MemoryType::ToolUsage).flat_map(|row| tool_usage::commands(&row.memory.content)) {
-            let command = shortened(command, COMMAND);
+            let command = shortened(command, LONGEST_COMMAND);
             if !commands.contains(&command) {
                 commands.push(command);
             }
@@ -231,7 +225,7 @@ impl SessionRecord {
             title,
             outcome,
             reports: of_kind(MemoryType::SubagentResult)
-                .filter_map(|row| Some((gist(&row.memory.content, OUTCOME)?, row.order())))
+                .filter_map(|row| Some((gist(&row.memory.content, LONGEST_OUTCOME)?, row.order())))
                 .collect(),
             open_steps: open.map(|row| tasks::in_one_line(&row.memory.content)).collect(),
             files: session.files,
@@ -245,7 +239,7 @@ impl SessionRecord {
 
     /// Whether something was done, answered or concluded. People do not count greetings and thanks as a session.
     pub fn is_real(&self) -> bool {
-        let is_answered = |turn: &TurnRecord| turn.answered.is_some() || terms(&turn.asked).len() >= ASKED_TERMS;
+        let is_answered = |turn: &TurnRecord| turn.answered.is_some() || terms(&turn.asked).len() >= LEAST_ASKED_TERMS;
         !self.files.is_empty()
             || !self.commands.is_empty()
             || !self.failures.is_empty()
@@ -259,7 +253,7 @@ impl SessionRecord {
             return None;
         }
         let mut lines: Vec<String> = Vec::new();
-        lines.extend(self.title.as_deref().map(|title| shortened(title, TITLE)));
+        lines.extend(self.title.as_deref().map(|title| shortened(title, LONGEST_TITLE)));
         let mut line = |label: &str, text: String| {
             if !text.is_empty() {
                 lines.push(format!("{label}: {text}"));
@@ -286,14 +280,14 @@ impl FailureRecord {
     }
 }
 
-/// Returns the summaries that were composed from the memories of a session.
+/// Returns the summaries that were composed from the memories of a session, newest first.
 pub fn composed_summaries(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<MemoryRow>> {
     let filter = MemoryFilter {
         kind: Some(MemoryType::SessionSummary),
         session_id: Some(session_id.to_owned()),
         ..MemoryFilter::default()
     };
-    Ok(rows.list(&filter, READ)?.into_iter().filter(is_composed).collect())
+    Ok(rows.list(&filter, READ_MEMORIES)?.into_iter().filter(is_composed).collect())
 }
 
 /// Whether we composed a summary, not a model or a person.
@@ -320,10 +314,10 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
                 if let Some((turn, before)) = turns.last_mut().zip(answered)
                     && let Some(introduction) = answer_before_choice(content, &turn.asked, before)
                 {
-                    turn.answered = gist(beginning(introduction), OUTCOME);
+                    turn.answered = gist(beginning(introduction), LONGEST_OUTCOME);
                 }
                 answered = None;
-                let asked = shortened(beginning(content), ASKED);
+                let asked = shortened(beginning(content), LONGEST_PROMPT);
                 let turn = TurnRecord { asked, answered: None, has_changes: false, order: row.order() };
                 agreed = None;
                 if is_open {
@@ -342,7 +336,7 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
             // An answer after small talk may still report on the work before it.
             MemoryType::AssistantResponse if is_substantial(content) => {
                 if let Some(turn) = turns.last_mut().filter(|turn| is_open || turn.answered.is_none())
-                    && let Some(outcome) = gist(beginning(content), OUTCOME)
+                    && let Some(outcome) = gist(beginning(content), LONGEST_OUTCOME)
                 {
                     (turn.answered, turn.order) = (Some(outcome), row.order());
                     answered = Some(content);
@@ -355,22 +349,26 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
 }
 
 fn beginning(text: &str) -> &str {
-    &text[..text.floor_char_boundary(BEGINNING)]
+    &text[..text.floor_char_boundary(READ_BYTES)]
 }
 
 /// Returns a summary that a model or a person wrote, for a session without an answer.
 fn written_summary(memories: &[MemoryRow]) -> Option<(String, (i64, i64))> {
     let is_summary = |row: &&MemoryRow| row.memory.kind == MemoryType::SessionSummary && !is_composed(row);
-    memories.iter().rev().find(is_summary).and_then(|row| Some((gist(&row.memory.content, OUTCOME)?, row.order())))
+    memories
+        .iter()
+        .rev()
+        .find(is_summary)
+        .and_then(|row| Some((gist(&row.memory.content, LONGEST_OUTCOME)?, row.order())))
 }
 
 /// Returns a failure of a session, and what resolved it: the files that its turn changed.
 fn failure(row: &MemoryRow, memories: &[MemoryRow]) -> FailureRecord {
-    let text = shortened(&row.memory.content, 2 * COMMAND);
+    let text = shortened(&row.memory.content, 2 * LONGEST_COMMAND);
     let settled_by = row.state.settled_by.as_deref();
     let turn = memories.iter().find(|memory| settled_by == Some(memory.memory.id.as_str()));
     let files: Vec<&str> =
-        turn.map(|turn| tool_usage::files(&turn.memory.content).take(FILES).collect()).unwrap_or_default();
+        turn.map(|turn| tool_usage::files(&turn.memory.content).take(MOST_FIXED_FILES).collect()).unwrap_or_default();
     let resolved_by = (!files.is_empty()).then(|| files.join(", "));
     FailureRecord { text, is_resolved: row.state.phase != Phase::Open, resolved_by }
 }
@@ -403,7 +401,7 @@ fn topics(turns: &[TurnRecord]) -> Vec<String> {
             .then(b.chars().count().cmp(&a.chars().count()))
             .then(a.cmp(b))
     });
-    common.into_iter().take(TOPICS).map(|(term, _)| clean_line(&term)).collect()
+    common.into_iter().take(MOST_TOPICS).map(|(term, _)| clean_line(&term)).collect()
 }
 
 /// Joins the first items, and says how many more there are.

@@ -88,11 +88,11 @@ fn small_talk_alone_is_not_a_real_session() {
 
 #[test]
 fn long_session_keeps_its_first_title() {
-    let prompts: Vec<String> = (0..2 * READ).map(|n| format!("Fix the parser of format {n}")).collect();
+    let prompts: Vec<String> = (0..2 * READ_MEMORIES).map(|n| format!("Fix the parser of format {n}")).collect();
     let memories: Vec<_> = prompts.iter().map(|text| (MemoryType::UserPrompt, text.as_str())).collect();
     let record = record(&memories);
     assert_eq!(record.title.as_deref(), Some("Fix the parser of format 0"));
-    assert_eq!(record.turns.len(), READ);
+    assert_eq!(record.turns.len(), READ_MEMORIES);
 }
 
 #[test]
