@@ -26,17 +26,15 @@ pub(crate) fn changes_something(line: &str) -> bool {
 
 /// Returns the words of a command line as a shell reads them, including those of nested commands and redirections.
 pub(crate) fn shell_words(line: &str) -> Vec<String> {
-    let mut words: Vec<String> = split::split_commands(line)
-        .into_iter()
-        .flat_map(|simple| simple.words.into_iter().chain(simple.files))
-        .collect();
+    let split = |line: &str| {
+        split::split_commands(line).into_iter().flat_map(|simple| simple.words.into_iter().chain(simple.files))
+    };
+    let mut words: Vec<String> = split(line).collect();
     let mut nested = 0;
     // A word with blanks may itself be a command, as in `bash -c "…"`. Each level of nesting removes quotes, so this ends.
     while let Some(word) = words.get(nested).filter(|_| nested < MAX_WORDS) {
         if word.contains(['\'', '"', '\\']) && word.contains(char::is_whitespace) {
-            let inner =
-                split::split_commands(word).into_iter().flat_map(|simple| simple.words.into_iter().chain(simple.files));
-            let inner: Vec<String> = inner.filter(|inner| inner != word).collect();
+            let inner: Vec<String> = split(word).filter(|inner| inner != word).collect();
             words.extend(inner);
         }
         nested += 1;

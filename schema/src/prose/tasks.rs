@@ -20,7 +20,7 @@ pub use conditions::{BLOCKED_BY, awaited, came_about, with_awaited_removed};
 pub use lists::{done_by_number, done_except_left, done_of_list, names_everything_left};
 
 /// The maximum length of a text that is searched for finished tasks, in bytes.
-const LONGEST: usize = 16 * 1024;
+const LONGEST_TEXT: usize = 16 * 1024;
 
 /// How many terms a report and a task must share, and which share of the task's terms that must be.
 const LEAST_SHARED: [(usize, f32); 2] = [(2, 0.66), (3, 0.5)];
@@ -30,10 +30,7 @@ pub(crate) fn in_one_line(text: &str) -> String {
     let nested = |line: &str| -> Option<(bool, String)> {
         let rest = ["- [", "* ["].iter().find_map(|mark| line.trim_start().strip_prefix(mark))?;
         let (mark, part) = rest.split_once("] ")?;
-        [(" ", false), ("x", true), ("X", true)]
-            .iter()
-            .find(|(known, _)| *known == mark)
-            .map(|(_, is_done)| (*is_done, clean_line(part)))
+        matches!(mark, " " | "x" | "X").then(|| (mark != " ", clean_line(part)))
     };
     let mut joined = String::new();
     let mut separator = ": ";
@@ -67,7 +64,7 @@ pub fn without_brief_marks(text: &str) -> &str {
 ///
 /// A single sentence must report in the past tense that something is finished, and contain most of the task's terms.
 pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
-    if tasks.is_empty() || text.len() > LONGEST {
+    if tasks.is_empty() || text.len() > LONGEST_TEXT {
         return Vec::new();
     }
     let tasks: Vec<String> = tasks.iter().map(|task| without_awaited(task)).collect();

@@ -19,7 +19,7 @@ const OWN_TOOLS: [&str; 2] = ["mcp__jikime-memory__", "mcp__plugin_jikime-memory
 pub(super) const COMMAND_LIMIT: usize = 240;
 
 /// How much of a failure's report is read, at its beginning and at its end, in bytes.
-pub(super) const REPORT: usize = 32 * 1024;
+pub(super) const READ_REPORT: usize = 32 * 1024;
 
 /// The use of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,13 +123,9 @@ impl ToolContext<'_> {
             return None;
         }
         let (file, path) = (self.directory().join(path), self.shown_path(path)?);
-        let change = if self.may_show(&file) { edit::change(self.payload, &file, &path, self.sanitizer) } else { None };
+        let may_show = edited_file::may_show(&file, self.project);
+        let change = if may_show { edit::change(self.payload, &file, &path, self.sanitizer) } else { None };
         Some(ToolChange::File { path, change })
-    }
-
-    /// Whether the content of a file may be recorded, by its name and by the file that it is a link to.
-    fn may_show(&self, file: &Path) -> bool {
-        edited_file::may_show(file, self.project)
     }
 
     /// Returns what a command changes. The outer `None` means that it must not be recorded.
@@ -155,7 +151,7 @@ impl ToolContext<'_> {
             return None;
         }
         let whole = self.payload.error.as_deref().unwrap_or_default().trim();
-        let report = ends(whole, REPORT);
+        let report = ends(whole, READ_REPORT);
         if let Some(line) = self.input("command")
             && let Some((code, output)) = exit_code(&report)
             && is_answer(line, code, output)
@@ -164,14 +160,12 @@ impl ToolContext<'_> {
         }
         // Clean the whole report, because half a secret would not be recognised.
         let report = self.sanitizer.clean(&report).text;
-        let cause = match tool {
-            "Bash" | "PowerShell" => cause_of(&report, &self.project.to_string_lossy()),
-            // After their first line, such tools repeat their input.
-            _ => cause_of(
-                report.lines().find(|line| !line.trim().is_empty()).unwrap_or_default(),
-                &self.project.to_string_lossy(),
-            ),
+        let explained = match tool {
+            "Bash" | "PowerShell" => &*report,
+            // After their first line, other tools repeat their input.
+            _ => report.lines().find(|line| !line.trim().is_empty()).unwrap_or_default(),
         };
+        let cause = cause_of(explained, &self.project.to_string_lossy());
         if self.sanitizer.excludes_text(&report, self.directory(), self.project) {
             return None;
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::super::tool_use::{COMMAND_LIMIT, REPORT, ToolChange};
+use super::super::tool_use::{COMMAND_LIMIT, READ_REPORT, ToolChange};
 use super::*;
 use crate::model::failure::Attempt;
 use crate::privacy::redaction::redact;
@@ -222,7 +222,7 @@ fn text_is_not_cut_within_a_secret() {
         let command = format!("make {} {token} and what follows it", "x".repeat(at));
         let used = json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": command}});
         let failed = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
-            "tool_input": {"command": command}, "error": format!("{}{command}", "y ".repeat(REPORT - 60))});
+            "tool_input": {"command": command}, "error": format!("{}{command}", "y ".repeat(READ_REPORT - 60))});
         for payload in [used, failed] {
             let event = format!("{:?}", event_of(&payload).unwrap());
             // Even a text that is not cut is cleaned later.
