@@ -1,6 +1,5 @@
-//! Finds the decision in a prompt that picks one of the options in the answer before it: "3.", "Both.", "Minor units.", "2번으로".
-//!
-//! The same for a prompt that agrees to a recommendation: "convinced".
+//! Finds the decision in a prompt that picks one of the options in the answer before it ("3.", "Both.", "Minor units.", "2번으로"), or that
+//! agrees to a recommendation ("convinced").
 //!
 //! Such a prompt says too little to be a conclusion by itself. In doubt it picks nothing: an order, such as "run the tests", is no choice.
 
@@ -32,13 +31,13 @@ const LONGEST_CLAUSE: usize = 40;
 const LONGEST_AGREED: usize = 240;
 
 /// How much of the answer's end is searched for options, in bytes.
-const REACH: usize = 8 * 1024;
+const SEARCHED_END: usize = 8 * 1024;
 
 /// The most words of a clause that only names something.
 const LONGEST_NAME: usize = 4;
 
 /// The terms of a question that says what is chosen, unlike "Which one do you want?".
-const TELLING: usize = 3;
+const LEAST_TELLING: usize = 3;
 
 /// A prompt, or nothing, and the last answer to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -62,7 +61,7 @@ pub fn answer_before_choice<'a>(prompt: &str, asked: &str, answer: &'a str) -> O
 
 /// Whether a sentence of an answer is one of the options that the answer asks to choose from, and so no decision yet.
 pub fn is_offered(sentence: &str, answer: &str) -> bool {
-    let end = &answer[answer.ceil_char_boundary(answer.len().saturating_sub(REACH))..];
+    let end = &answer[answer.ceil_char_boundary(answer.len().saturating_sub(SEARCHED_END))..];
     let sentence = clean_line(&sentence.replace("**", ""));
     let is_choice = last_question(end).is_some()
         || recommendation(end).is_some() && sentences(end).iter().any(|part| presents_alternatives(part));
@@ -76,7 +75,7 @@ pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
     }
     let prompt = prompt.trim();
     let (clause, rest) = first_clause(prompt);
-    let answer = &before.answer[before.answer.ceil_char_boundary(before.answer.len().saturating_sub(REACH))..];
+    let answer = &before.answer[before.answer.ceil_char_boundary(before.answer.len().saturating_sub(SEARCHED_END))..];
     let options = options(answer);
     let question = last_question(answer).filter(|question| offers(question));
     let question = question.or_else(|| last_question(&before.prompt).filter(|question| offers(question)));
@@ -86,7 +85,7 @@ pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
     let opening = opening(prompt, "");
     if let Some((picked, rest)) = picked(clause, rest, &options) {
         let asked = [last_question(answer), last_question(&before.prompt)];
-        let asked = asked.into_iter().flatten().find(|question| terms(question).len() >= TELLING);
+        let asked = asked.into_iter().flatten().find(|question| terms(question).len() >= LEAST_TELLING);
         let asked = asked.map_or_else(String::new, |question| format!(" (asked: {question})"));
         return Some(format!("{opening}: {}{asked}", joined(&corrected(picked, &rest), &rest)));
     }

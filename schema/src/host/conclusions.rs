@@ -11,15 +11,15 @@ use crate::prose::one_off::holds_once;
 use crate::prose::tasks::{names_everything_left, without_brief_marks};
 
 /// The most conclusions of one event. A longer list is pasted, not decided.
-const MOST: usize = 12;
+const MOST_CONCLUSIONS: usize = 12;
 
 /// The longest text that is read, in bytes, before its private parts and secrets are removed.
-const LONGEST: usize = 256 * 1024;
+const LONGEST_TEXT: usize = 256 * 1024;
 
 /// Returns the conclusions in a text, in order.
 pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<Conclusion> {
     // A text of this length is a pasted file or log, and cleaning it would take long.
-    if text.len() > LONGEST {
+    if text.len() > LONGEST_TEXT {
         return Vec::new();
     }
     let clean = sanitizer.clean(text).text;
@@ -62,7 +62,7 @@ impl SaidIn<'_> {
 /// Returns drafts of the conclusions in a prompt: an option that it picks from what was said `before`, and what it says by itself.
 pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: &LastTurn, sanitizer: &Sanitizer) -> Vec<Draft> {
     let own = drafts(place, [prompt], sanitizer);
-    if [prompt, &before.prompt, &before.answer].iter().any(|text| text.len() > LONGEST) {
+    if [prompt, &before.prompt, &before.answer].iter().any(|text| text.len() > LONGEST_TEXT) {
         return own;
     }
     let clean = |text: &str| sanitizer.clean(text).text.into_owned();
@@ -94,7 +94,7 @@ pub fn drafts<'t>(place: &SaidIn<'_>, texts: impl IntoIterator<Item = &'t str>, 
             continue;
         }
         drafts.push(place.draft(kind, content));
-        if drafts.len() == MOST {
+        if drafts.len() == MOST_CONCLUSIONS {
             break;
         }
     }

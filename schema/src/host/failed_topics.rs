@@ -6,7 +6,7 @@ use crate::files::layout::Layout;
 use crate::files::store_file::{self, options_for_private};
 
 /// How many topics of failures are stored, the newest ones.
-const TOPICS: usize = 100;
+const MOST_TOPICS: usize = 100;
 
 /// Records the topics of a failure. A later success is compared with them first.
 pub fn note_failure(layout: &Layout, topics: &[String]) -> io::Result<()> {
@@ -16,7 +16,7 @@ pub fn note_failure(layout: &Layout, topics: &[String]) -> io::Result<()> {
         return Ok(());
     }
     known.extend(topics.iter().filter(|topic| !known.contains(topic)).cloned().collect::<Vec<_>>());
-    let first = known.len().saturating_sub(TOPICS);
+    let first = known.len().saturating_sub(MOST_TOPICS);
     let mut file = options_for_private().create(true).truncate(true).open(&path)?;
     file.write_all((known[first..].join("\n") + "\n").as_bytes())
 }
@@ -41,7 +41,7 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();
-        for n in 0..TOPICS + 5 {
+        for n in 0..MOST_TOPICS + 5 {
             note_failure(&layout, &[n.to_string()]).unwrap();
         }
         assert!(!has_failed(&layout, &["4".to_owned()]) && has_failed(&layout, &["5".to_owned()]));

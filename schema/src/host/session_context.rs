@@ -32,7 +32,7 @@ const BEGAN: &str = "began";
 const REMINDED: &str = "reminded";
 
 /// The size in bytes from which the file no longer grows. The session may then get memories again.
-const LONGEST: u64 = 1024 * 1024;
+const LARGEST_FILE: u64 = 1024 * 1024;
 
 /// How a session got a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,11 +97,11 @@ pub fn record_compaction(layout: &Layout, session_id: &str) -> Result<(), StoreE
 /// Returns whether a session was not reminded yet to save memories, and records that it is now.
 pub fn take_reminder(layout: &Layout, session_id: &str) -> Result<bool, StoreError> {
     let (mut file, text) = open_and_read(layout, session_id)?;
-    if text.len() as u64 >= LONGEST || text.lines().any(|line| line.starts_with(REMINDED)) {
+    if text.len() as u64 >= LARGEST_FILE || text.lines().any(|line| line.starts_with(REMINDED)) {
         return Ok(false);
     }
     let written = file.write_all(format!("{REMINDED} {}\n", Moment::now().rfc3339()).as_bytes());
-    written.map(|()| true).map_err(|source| fault(layout, session_id, source))
+    written.map(|()| true).map_err(|source| io_error(layout, session_id, source))
 }
 
 /// Records the branch, the commit and the model at the start of a session.
@@ -129,12 +129,12 @@ pub fn take_unshown(
     }
     let (mut file, text) = open_and_read(layout, session_id)?;
     let known = known(&text);
-    let is_full = text.len() as u64 >= LONGEST;
+    let is_full = text.len() as u64 >= LARGEST_FILE;
     let new: Vec<_> = memories.into_iter().filter(|memory| !known.contains(memory.id.as_str())).collect();
     let at = Moment::now().rfc3339();
     let recorded = new.iter().filter(|_| !is_full);
     let lines: String = recorded.map(|memory| format!("{} {at} {}\n", Given::Recall.name(), memory.id)).collect();
-    file.write_all(lines.as_bytes()).map(|()| new).map_err(|source| fault(layout, session_id, source))
+    file.write_all(lines.as_bytes()).map(|()| new).map_err(|source| io_error(layout, session_id, source))
 }
 
 /// When memories were given, in seconds since 1970.
@@ -177,30 +177,30 @@ fn append(layout: &Layout, session_id: &str, lines: &str) -> Result<(), StoreErr
         return Ok(());
     }
     let mut file = open(layout, session_id)?;
-    let fault = |source| fault(layout, session_id, source);
-    if file.metadata().map_err(fault)?.len() < LONGEST {
-        file.write_all(lines.as_bytes()).map_err(fault)?;
+    let io_error = |source| io_error(layout, session_id, source);
+    if file.metadata().map_err(io_error)?.len() < LARGEST_FILE {
+        file.write_all(lines.as_bytes()).map_err(io_error)?;
     }
     Ok(())
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    io::read_to_string(store_file::open(path)?.take(LONGEST))
+    io::read_to_string(store_file::open(path)?.take(LARGEST_FILE))
 }
 
 fn open_and_read(layout: &Layout, session_id: &str) -> Result<(File, String), StoreError> {
     let mut file = open(layout, session_id)?;
-    let text = io::read_to_string((&mut file).take(LONGEST));
-    text.map(|text| (file, text)).map_err(|source| fault(layout, session_id, source))
+    let text = io::read_to_string((&mut file).take(LARGEST_FILE));
+    text.map(|text| (file, text)).map_err(|source| io_error(layout, session_id, source))
 }
 
 fn open(layout: &Layout, session_id: &str) -> Result<File, StoreError> {
     let path = layout.session_file(session_id, GIVEN);
     let opened = options_for_private().read(true).append(true).create(true).open(&path);
-    opened.and_then(|file| file.lock().map(|()| file)).map_err(|source| fault(layout, session_id, source))
+    opened.and_then(|file| file.lock().map(|()| file)).map_err(|source| io_error(layout, session_id, source))
 }
 
-fn fault(layout: &Layout, session_id: &str, source: io::Error) -> StoreError {
+fn io_error(layout: &Layout, session_id: &str, source: io::Error) -> StoreError {
     StoreError::Io { doing: "record given memories in", path: layout.session_file(session_id, GIVEN), source }
 }
 

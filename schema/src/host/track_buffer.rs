@@ -37,7 +37,7 @@ const CHANGE_LIMIT: usize = 16 * 1_024;
 /// How long an unused buffer stays, and an unused list of the memories that a session was given.
 const MAX_IDLE: Duration = Duration::from_hours(24);
 /// A review asks what was not given for half a year, so that lists stay a month longer.
-const GIVEN_KEPT: Duration = Duration::from_hours(210 * 24);
+const MAX_GIVEN_IDLE: Duration = Duration::from_hours(210 * 24);
 
 /// A use of a file or a command, as a line of a buffer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,11 +114,11 @@ pub fn begin(layout: &Layout, session_id: &str, prompt: &TurnPrompt, at: &Moment
 
 fn append_line(layout: &Layout, session_id: &str, line: &BufferedUse) -> Result<(), StoreError> {
     let path = layout.session_file(session_id, BUFFERS[0]);
-    let fault = |source| StoreError::Io { doing: "append to", path: path.clone(), source };
-    let json = serde_json::to_string(line).map_err(|error| fault(error.into()))?;
-    let mut buffer = options_for_private().append(true).create(true).open(&path).map_err(fault)?;
+    let io_error = |source| StoreError::Io { doing: "append to", path: path.clone(), source };
+    let json = serde_json::to_string(line).map_err(|error| io_error(error.into()))?;
+    let mut buffer = options_for_private().append(true).create(true).open(&path).map_err(io_error)?;
     // A crash can have left an incomplete line at the end.
-    lock_buffer(&buffer).and_then(|()| buffer.write_all(format!("\n{json}\n").as_bytes())).map_err(fault)
+    lock_buffer(&buffer).and_then(|()| buffer.write_all(format!("\n{json}\n").as_bytes())).map_err(io_error)
 }
 
 /// Returns a file or a command in the form in which it is stored.
@@ -140,32 +140,32 @@ fn lock_buffer(buffer: &File) -> io::Result<()> {
     }
 }
 
-/// Passes the content of the buffer to `keep`, unless it is empty, and forgets it if that succeeds. Does nothing while another process
+/// Passes the content of the buffer to `save`, unless it is empty, and forgets it if that succeeds. Does nothing while another process
 /// takes uses of the same session.
 ///
 /// A process that is killed leaves its uses to the next one, which passes them on again.
 pub fn take_uses<E: From<StoreError>>(
     layout: &Layout,
     session_id: &str,
-    keep: impl FnOnce(ToolUses) -> Result<(), E>,
+    save: impl FnOnce(ToolUses) -> Result<(), E>,
 ) -> Result<(), E> {
     let [path, taken] = BUFFERS.map(|ending| layout.session_file(session_id, ending));
     if !path.exists() && !taken.exists() {
         return Ok(());
     }
-    let fault = |source| StoreError::Io { doing: "take the tool use from", path: path.clone(), source };
-    let mut taken = options_for_private().read(true).create(true).truncate(false).open(&taken).map_err(fault)?;
+    let io_error = |source| StoreError::Io { doing: "take the tool use from", path: path.clone(), source };
+    let mut taken = options_for_private().read(true).create(true).truncate(false).open(&taken).map_err(io_error)?;
     match lock_buffer(&taken) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-        locked => locked.map_err(fault)?,
+        locked => locked.map_err(io_error)?,
     }
-    move_uses(&path, &mut taken).map_err(fault)?;
-    let text = read_buffer(&mut taken).map_err(fault)?;
+    move_uses(&path, &mut taken).map_err(io_error)?;
+    let text = read_buffer(&mut taken).map_err(io_error)?;
     if let Some(uses) = parse_buffer(&text) {
-        keep(uses)?;
+        save(uses)?;
         crash_point::crash_if_armed("track.kept");
     }
-    taken.set_len(0).map_err(fault)?;
+    taken.set_len(0).map_err(io_error)?;
     Ok(())
 }
 
@@ -196,8 +196,8 @@ fn move_uses(path: &Path, taken: &mut File) -> io::Result<()> {
 pub fn remove_old_files(layout: &Layout) {
     let is_done = |path: &Path, metadata: &fs::Metadata| {
         let is_given = path.extension().is_some_and(|ending| ending == GIVEN);
-        let kept = if is_given { GIVEN_KEPT } else { MAX_IDLE };
-        let is_old = metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > kept));
+        let max_idle = if is_given { MAX_GIVEN_IDLE } else { MAX_IDLE };
+        let is_old = metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > max_idle));
         // Earlier versions wrote lists with this extension.
         is_old && (metadata.len() == 0 || is_given || path.extension().is_some_and(|ending| ending == "shown"))
     };
@@ -230,20 +230,20 @@ pub fn rewrite_uses(
         else {
             continue;
         };
-        let fault = |source| StoreError::Io { doing: "rewrite", path: path.clone(), source };
+        let io_error = |source| StoreError::Io { doing: "rewrite", path: path.clone(), source };
         let mut buffer = match options_for_private().read(true).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            opened => opened.map_err(fault)?,
+            opened => opened.map_err(io_error)?,
         };
-        lock_buffer(&buffer).map_err(fault)?;
-        let before = read_buffer(&mut buffer).map_err(fault)?;
+        lock_buffer(&buffer).map_err(io_error)?;
+        let before = read_buffer(&mut buffer).map_err(io_error)?;
         let lines = before.lines().filter_map(|line| serde_json::from_str::<BufferedUse>(line).ok());
         let lines = lines.filter_map(|line| edit(line, Some(&path) == own(ending).as_ref()));
         let after: String =
             lines.filter_map(|line| serde_json::to_string(&line).ok()).map(|line| line + "\n").collect();
         if after != before {
             let rewritten = buffer.set_len(0).and_then(|()| buffer.seek(SeekFrom::Start(0)));
-            rewritten.and_then(|_| buffer.write_all(after.as_bytes())).map_err(fault)?;
+            rewritten.and_then(|_| buffer.write_all(after.as_bytes())).map_err(io_error)?;
         }
     }
     Ok(())

@@ -38,7 +38,7 @@ mod tests {
         );
         assert_eq!(join_causes(&StoreError::Sqlite(malformed)), "memory.db failed: database disk image is malformed");
         let source = std::io::Error::other("no such luck");
-        let fault = StoreError::Io { doing: "read", path: "a".into(), source };
-        assert_eq!(join_causes(&fault), "cannot read a: no such luck");
+        let error = StoreError::Io { doing: "read", path: "a".into(), source };
+        assert_eq!(join_causes(&error), "cannot read a: no such luck");
     }
 }

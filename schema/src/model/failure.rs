@@ -72,7 +72,7 @@ impl Attempt {
             (true, input) => vec![format!("{} {}", self.tool, input.as_deref().unwrap_or_default())],
         };
         // Hashed, because a command line can contain a secret.
-        names.into_iter().map(|name| content_hash(&name)[..TOPIC].to_owned()).collect()
+        names.into_iter().map(|name| content_hash(&name)[..TOPIC_DIGITS].to_owned()).collect()
     }
 
     /// Returns the text of the memory that this attempt failed.
@@ -99,7 +99,7 @@ pub struct Success {
 }
 
 /// The length of a topic, in hexadecimal digits.
-const TOPIC: usize = 16;
+const TOPIC_DIGITS: usize = 16;
 
 /// Returns the topics of a failure's memory; see [`Attempt::topics`].
 pub fn topics_of(content: &str) -> Vec<String> {

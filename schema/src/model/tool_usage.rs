@@ -4,7 +4,7 @@ const FILES: &str = "Files modified: ";
 const COMMANDS: &str = "Commands: ";
 
 /// The maximum length of all edits of a turn, in bytes.
-const CHANGES: usize = 16 * 1024;
+const LONGEST_CHANGES: usize = 16 * 1024;
 
 /// An edit of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ fn described(files: &[String], changes: &[FileEdit]) -> Vec<String> {
     for file in files {
         let (mut title, mut texts): (Option<&str>, Vec<&str>) = (None, Vec::new());
         for change in changes.iter().filter(|change| change.file == *file) {
-            if length > CHANGES {
+            if length > LONGEST_CHANGES {
                 left_out += 1;
                 continue;
             }
@@ -116,6 +116,6 @@ mod tests {
         let edits: Vec<FileEdit> =
             (0..200).map(|n| FileEdit { file: "a".into(), text: format!("+ {n} {}", "x".repeat(390)) }).collect();
         let text = describe(&["a".into()], &[], &edits).unwrap();
-        assert!(text.len() < CHANGES + 1_024 && text.ends_with(" more edits"), "{} bytes", text.len());
+        assert!(text.len() < LONGEST_CHANGES + 1_024 && text.ends_with(" more edits"), "{} bytes", text.len());
     }
 }

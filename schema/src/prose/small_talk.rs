@@ -4,7 +4,7 @@ use crate::model::word_list::WordList;
 use crate::prose::terms::terms;
 
 /// The maximum length of a prompt that can be small talk, in characters.
-const LONGEST: usize = 60;
+const LONGEST_SMALL_TALK: usize = 60;
 
 /// The minimum number of distinctive terms, or of characters, in an answer with content.
 const LEAST_TERMS: usize = 3;
@@ -16,7 +16,7 @@ pub(crate) fn is_small_talk(prompt: &str) -> bool {
     if prompt.starts_with('/') && !prompt.contains(char::is_whitespace) {
         return true;
     }
-    if prompt.chars().count() > LONGEST {
+    if prompt.chars().count() > LONGEST_SMALL_TALK {
         return false;
     }
     let folded = prompt.to_lowercase();
@@ -48,7 +48,7 @@ pub fn is_acknowledgement(prompt: &str) -> bool {
 /// Whether an answer only reports completion, such as "Done.".
 pub fn is_empty_answer(answer: &str) -> bool {
     let answer = answer.trim();
-    if answer.is_empty() || answer.chars().count() > LONGEST {
+    if answer.is_empty() || answer.chars().count() > LONGEST_SMALL_TALK {
         return false;
     }
     let folded = answer.to_lowercase();

@@ -6,7 +6,7 @@ mod korean;
 mod words;
 
 /// The maximum length of a text that is read, in bytes. The topic of a statement is at its beginning.
-const LONGEST: usize = 4 * 1024;
+const READ_BYTES: usize = 4 * 1024;
 
 /// A piece of a text: a term, a quantity, or another word.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ impl ProseToken {
 
 /// Returns the tokens of a text, in order.
 pub(crate) fn tokens(text: &str) -> Vec<ProseToken> {
-    let text = &text[..text.floor_char_boundary(LONGEST)];
+    let text = &text[..text.floor_char_boundary(READ_BYTES)];
     let has_korean = text.chars().any(is_hangul);
     let mut found: Vec<ProseToken> = Vec::new();
     let (mut begins_clause, mut begins_sentence) = (true, true);

@@ -13,7 +13,7 @@ pub(super) const LONGEST_QUESTION: usize = 140;
 const ASKED_WITHIN: usize = 300;
 
 /// The most options of a list.
-const MOST: usize = 9;
+const MOST_OPTIONS: usize = 9;
 
 /// An option of a list: its label in lower case, and its text.
 pub(super) struct ListedOption {
@@ -42,7 +42,7 @@ pub(super) fn options(answer: &str) -> Vec<ListedOption> {
     }
     let are_steps =
         [lead, last_question(answer).as_deref().unwrap_or_default()].iter().any(|text| announces_steps(text));
-    if found.len() > MOST || are_steps { Vec::new() } else { found }
+    if found.len() > MOST_OPTIONS || are_steps { Vec::new() } else { found }
 }
 
 /// Returns the part of an answer before its options.

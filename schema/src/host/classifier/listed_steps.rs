@@ -6,12 +6,12 @@ use super::cues::{OPEN_STEP, introduces_steps, stated_kind};
 use crate::model::word_list::WordList;
 
 /// The fewest steps of a list, because two may be one step with a condition or a reason. Two with an article are two things.
-const LEAST: usize = 3;
+const LEAST_STEPS: usize = 3;
 const ARTICLES: [&str; 3] = [", and a ", ", and an ", ", and the "];
 
 /// The fewest and the most characters of a step.
-const SHORTEST: usize = 4;
-const LONGEST: usize = 160;
+const SHORTEST_STEP: usize = 4;
+const LONGEST_STEP: usize = 160;
 
 /// Words that begin a clause which belongs to the step before it.
 static CONTINUES: WordList =
@@ -38,9 +38,9 @@ pub(super) fn listed_steps(text: &str, sentence: Range<usize>) -> Vec<Range<usiz
         }
         start = end;
     }
-    let fits = |step: &Range<usize>| (SHORTEST..=LONGEST).contains(&text[step.clone()].chars().count());
+    let fits = |step: &Range<usize>| (SHORTEST_STEP..=LONGEST_STEP).contains(&text[step.clone()].chars().count());
     let are_two_things = steps.len() == 2 && ARTICLES.iter().any(|article| list.contains(article));
-    if (steps.len() >= LEAST || are_two_things) && steps.iter().all(fits) { steps } else { whole() }
+    if (steps.len() >= LEAST_STEPS || are_two_things) && steps.iter().all(fits) { steps } else { whole() }
 }
 
 /// Returns the places of semicolons, or else of commas, that are in no bracket and no code.

@@ -13,7 +13,7 @@ use crate::model::code_anchor::{CodeAnchor, CodeContext, CodeSymbol, MOST_ANCHOR
 use crate::privacy::sanitizer::Sanitizer;
 
 /// The largest file that is read, in bytes.
-pub(super) const LARGEST: u64 = 1024 * 1024;
+pub(super) const LARGEST_FILE: u64 = 1024 * 1024;
 
 /// The most edited files that are searched for a name.
 const MOST_EDITED: usize = 12;
@@ -108,10 +108,10 @@ impl SourceFiles<'_> {
     fn anchor(&self, path: &str, names: &[CodeName]) -> Option<CodeAnchor> {
         let file = self.root.join(path);
         let (path, size) = (path.to_owned(), fs::metadata(&file).ok()?.len());
-        if size > LARGEST {
+        if size > LARGEST_FILE {
             return Some(CodeAnchor { path, size, hash: None, symbol: None });
         }
-        let bytes = regular_file::read(&file, LARGEST).ok()?;
+        let bytes = regular_file::read(&file, LARGEST_FILE).ok()?;
         let (size, hash) = (bytes.len() as u64, Some(hash_bytes(&bytes)));
         Some(CodeAnchor { path, size, hash, symbol: symbol_in(&bytes, names) })
     }

@@ -9,10 +9,10 @@ use crate::model::code_anchor::{CodeSymbol, HASH_DIGITS};
 use crate::model::word_list::WordList;
 
 /// The most lines of a block. Of a longer one, only these count.
-const LONGEST: usize = 60;
+const LONGEST_BLOCK: usize = 60;
 
 /// The most places of a name that are compared.
-const PLACES: usize = 64;
+const MOST_PLACES: usize = 64;
 
 /// Words that begin a declaration which is no function or type.
 static DECLARING: WordList = WordList::words("#define const define final let mut mutable static type typedef val var");
@@ -96,7 +96,7 @@ impl<'t> Lines<'t> {
             let after = &after[name.len().min(after.len())..];
             let [line, before, after] = [line, before, after].map(String::from_utf8_lossy);
             places.push((index, name_use(&line, &before, &after)));
-            if places.len() == PLACES {
+            if places.len() == MOST_PLACES {
                 break;
             }
         }
@@ -112,7 +112,7 @@ impl<'t> Lines<'t> {
     fn block(&self, first: usize) -> &'t [u8] {
         let indent = indent(self.line(first));
         let mut last = first;
-        for index in (first + 1..self.starts.len()).take(LONGEST - 1) {
+        for index in (first + 1..self.starts.len()).take(LONGEST_BLOCK - 1) {
             let line = self.line(index);
             let trimmed = line.trim_ascii();
             if trimmed.is_empty() {

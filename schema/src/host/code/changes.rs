@@ -5,7 +5,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::anchored::LARGEST;
+use super::anchored::LARGEST_FILE;
 use super::block::{find_same_lines, hash_bytes};
 use super::renamed::{RenameResult, RenamedFiles};
 use crate::files::file_stamp::FileStamp;
@@ -142,7 +142,7 @@ impl ChangeDetector {
             return CodeState::Same;
         }
         let changed = CodeState::Changed(seconds.filter(|seconds| *seconds >= 0));
-        if anchor.hash.is_none() || metadata.len() > LARGEST {
+        if anchor.hash.is_none() || metadata.len() > LARGEST_FILE {
             let is_other = metadata.len() != anchor.size;
             return if is_other && anchor.symbol.is_none() { changed } else { CodeState::MayHaveChanged };
         }
@@ -162,7 +162,7 @@ impl ChangeDetector {
             return CodeState::MayHaveChanged;
         }
         self.unread -= metadata.len();
-        let Ok(bytes) = regular_file::read(file, LARGEST) else { return CodeState::MayHaveChanged };
+        let Ok(bytes) = regular_file::read(file, LARGEST_FILE) else { return CodeState::MayHaveChanged };
         let state = compare_bytes(anchor, &bytes);
         let is_settled = metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > SETTLED));
         if let Some(stamp) = stamp.filter(|_| is_settled) {

@@ -1,11 +1,11 @@
 //! Finds the paths and the names of code in a text of prose.
 
 /// The most paths and names of a text that are looked up.
-const MOST: usize = 12;
+const MOST_NAMED: usize = 12;
 
 /// The shortest name in code, and the longest span in backticks, in bytes.
-const SHORTEST: usize = 3;
-const LONGEST: usize = 80;
+const SHORTEST_NAME: usize = 3;
+const LONGEST_SPAN: usize = 80;
 
 /// Characters that end a sentence or a part of it.
 const ENDS: [char; 6] = ['.', ',', ';', ':', '!', '?'];
@@ -40,7 +40,7 @@ impl NamedCode {
     pub(super) fn in_text(text: &str) -> Self {
         let mut named = Self::default();
         for (index, span) in text.split('`').enumerate() {
-            if index % 2 == 1 && span.len() <= LONGEST && !span.trim().contains(char::is_whitespace) {
+            if index % 2 == 1 && span.len() <= LONGEST_SPAN && !span.trim().contains(char::is_whitespace) {
                 named.add_name(name_in_code(span.trim()), NameForm::Marked);
             }
             let words: Vec<&str> = span.split(|c: char| c.is_whitespace() || is_boundary(c)).collect();
@@ -81,16 +81,16 @@ impl NamedCode {
     fn add_path(&mut self, path: &str) {
         let path = path.replace('\\', "/");
         let path = path.trim_start_matches("./");
-        if self.paths.len() < MOST && !self.paths.iter().any(|known| known == path) {
+        if self.paths.len() < MOST_NAMED && !self.paths.iter().any(|known| known == path) {
             self.paths.push(path.to_owned());
         }
     }
 
     fn add_name(&mut self, name: Option<&str>, form: NameForm) {
-        let Some(text) = name.filter(|name| name.len() >= SHORTEST) else { return };
+        let Some(text) = name.filter(|name| name.len() >= SHORTEST_NAME) else { return };
         if let Some(known) = self.names.iter_mut().find(|known| known.text == text) {
             known.form = known.form.max(form);
-        } else if self.names.len() < MOST {
+        } else if self.names.len() < MOST_NAMED {
             self.names.push(CodeName { text: text.to_owned(), form });
         }
     }

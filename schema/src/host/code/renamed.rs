@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::anchored::LARGEST;
+use super::anchored::LARGEST_FILE;
 use super::block::{find_same_lines, hash_bytes};
 use crate::files::regular_file;
 use crate::host::hook::{is_in_made_folder, is_recordable};
@@ -23,7 +23,7 @@ const MOST_FILES: usize = 50_000;
 const MOST_COMPARED: usize = 64;
 
 /// The shortest file that is recognised by its content, in bytes.
-const SHORTEST: u64 = 32;
+const SMALLEST_FILE: u64 = 32;
 
 /// How long a list of files is used.
 const LISTED_FOR: Duration = Duration::from_mins(1);
@@ -177,13 +177,13 @@ impl FileList {
             let mut holding = paths.take(MOST_COMPARED).filter(|path| {
                 let file = root.join(path);
                 may_be_renamed(&file, since)
-                    && regular_file::read(&file, LARGEST).is_ok_and(|bytes| is_same(&bytes))
+                    && regular_file::read(&file, LARGEST_FILE).is_ok_and(|bytes| is_same(&bytes))
                     && is_recordable(path, root, sanitizer)
             });
             let found = holding.next()?.clone();
             holding.next().is_none().then_some(found)
         };
-        let is_telling = anchor.size >= SHORTEST;
+        let is_telling = anchor.size >= SMALLEST_FILE;
         let of_size = is_telling.then(|| only(&mut same_size.into_iter(), &has_same_bytes)).flatten();
         of_size.or_else(|| only(&mut same_name.into_iter(), &has_same_lines))
     }

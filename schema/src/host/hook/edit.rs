@@ -18,27 +18,27 @@ pub(crate) use symbol::{defines_next, defines_without_word};
 use symbol::{enclosing, is_definition};
 
 /// The longest summary of one edit, in characters.
-const LIMIT: usize = 400;
+const LONGEST_SUMMARY: usize = 400;
 
 /// How many bytes of an edit's text are read. The rest is ignored.
-const WINDOW: usize = 128 * 1024;
+const READ_BYTES: usize = 128 * 1024;
 
 /// How many bytes to drop at a cut end, which may contain an unrecognisable half of a secret.
-const MARGIN: usize = 8 * 1024;
+const CUT_MARGIN: usize = 8 * 1024;
 
 /// A file of at most this many lines is shown from its beginning. Of a longer one, a few lines of its head come first, then its
 /// definitions.
-const SMALL: usize = 12;
-const HEAD: usize = 2;
+const SMALL_FILE: usize = 12;
+const HEAD_LINES: usize = 2;
 
 /// The longest file that is searched for the function around an edit, in bytes.
-const FILE_LIMIT: u64 = 1024 * 1024;
+const LARGEST_FILE: u64 = 1024 * 1024;
 
 /// A text with more than one unreadable character of this many is binary.
 const MOST_UNREADABLE: usize = 10;
 
 /// The most edits of one call that are summarised.
-const EDITS: usize = 8;
+const MOST_EDITS: usize = 8;
 
 /// The kind of file that is edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, sanit
             let edits = payload.tool_input.get("edits").and_then(Value::as_array)?;
             let text = |edit: &Value, name: &str| edit.get(name).and_then(Value::as_str).map(str::to_owned);
             let pairs = edits.iter().filter_map(|edit| Some((text(edit, "old_string")?, text(edit, "new_string")?)));
-            pairs.take(EDITS).map(|(old, new)| edit(&old, &new, file, form, sanitizer)).collect()
+            pairs.take(MOST_EDITS).map(|(old, new)| edit(&old, &new, file, form, sanitizer)).collect()
         }
         "Write" => vec![match payload.patch() {
             // The changes alone do not show whether they are within something secret.
@@ -80,20 +80,20 @@ pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, sanit
 
 /// Removes secrets from a text, and the end that may have half of one. Returns `None` if the text may not be shown at all.
 fn clean(text: &str, sanitizer: &Sanitizer) -> Option<String> {
-    let read = &text[..text.floor_char_boundary(WINDOW)];
+    let read = &text[..text.floor_char_boundary(READ_BYTES)];
     if is_binary(read) || is_fragment(read) {
         return None;
     }
-    if text.len() <= WINDOW {
+    if text.len() <= READ_BYTES {
         return Some(sanitizer.clean(text).text.into_owned());
     }
     let cleaned = sanitizer.clean(read).text.into_owned();
-    let end = cleaned.floor_char_boundary(cleaned.len().saturating_sub(MARGIN));
+    let end = cleaned.floor_char_boundary(cleaned.len().saturating_sub(CUT_MARGIN));
     Some(cleaned[..end].to_owned())
 }
 
 fn edit(old: &str, new: &str, file: &Path, form: FileForm, sanitizer: &Sanitizer) -> Option<String> {
-    let content = regular_file::read(file, FILE_LIMIT).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let content = regular_file::read(file, LARGEST_FILE).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     if content.as_deref().is_some_and(|content| is_hidden_in(content, new)) {
         return None;
     }
@@ -103,7 +103,7 @@ fn edit(old: &str, new: &str, file: &Path, form: FileForm, sanitizer: &Sanitizer
         return None;
     }
     let changed = changed(&old, &new);
-    let text = shown(&changed, LIMIT)?;
+    let text = shown(&changed, LONGEST_SUMMARY)?;
     let around =
         around(&changed, &new, content.as_deref(), form).map(|title| sanitizer.clean(&title).text.into_owned());
     Some(titled(around, &text))
@@ -111,13 +111,13 @@ fn edit(old: &str, new: &str, file: &Path, form: FileForm, sanitizer: &Sanitizer
 
 /// Of very long texts, returns the parts from shortly before the first difference.
 fn beyond_common_start<'t>(old: &'t str, new: &'t str) -> (&'t str, &'t str) {
-    if old.len().max(new.len()) <= WINDOW {
+    if old.len().max(new.len()) <= READ_BYTES {
         return (old, new);
     }
     let same = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
     // The text before it shows whether it is part of a secret.
     let start =
-        old[..old.floor_char_boundary(same.saturating_sub(MARGIN))].rfind('\n').map_or(0, |newline| newline + 1);
+        old[..old.floor_char_boundary(same.saturating_sub(CUT_MARGIN))].rfind('\n').map_or(0, |newline| newline + 1);
     if new.is_char_boundary(start) { (&old[start..], &new[start..]) } else { (old, new) }
 }
 
@@ -143,19 +143,19 @@ fn written(content: &str, sanitizer: &Sanitizer) -> Option<String> {
     let (imports, others): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| is_import(line));
     // People search for definitions more than for implementations.
     let (defined, rest): (Vec<&str>, Vec<&str>) = others.iter().partition(|line| is_definition(line));
-    let head = rest.iter().take(HEAD).chain(&defined).chain(rest.iter().skip(HEAD)).chain(&imports);
+    let head = rest.iter().take(HEAD_LINES).chain(&defined).chain(rest.iter().skip(HEAD_LINES)).chain(&imports);
     let mut ordered: Vec<&str> = head.copied().collect();
-    if others.len() <= SMALL {
+    if others.len() <= SMALL_FILE {
         ordered = others.iter().chain(&imports).copied().collect();
     }
-    shown(&Changed { before: Vec::new(), removed: Vec::new(), added: ordered }, LIMIT)
+    shown(&Changed { before: Vec::new(), removed: Vec::new(), added: ordered }, LONGEST_SUMMARY)
 }
 
 /// Summarises what a write changed in an existing file, according to the host.
 fn patched(hunks: &[PatchHunk], sanitizer: &Sanitizer) -> Option<String> {
     let (mut old, mut new) = (String::new(), String::new());
     for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
-        if old.len().max(new.len()) > WINDOW {
+        if old.len().max(new.len()) > READ_BYTES {
             break;
         }
         let (kind, text) = line.split_at_checked(1).unwrap_or(("", line));
@@ -167,7 +167,7 @@ fn patched(hunks: &[PatchHunk], sanitizer: &Sanitizer) -> Option<String> {
         }
     }
     let (old, new) = (clean(&old, sanitizer)?, clean(&new, sanitizer)?);
-    if is_generated(&new) { None } else { shown(&changed(&old, &new), LIMIT) }
+    if is_generated(&new) { None } else { shown(&changed(&old, &new), LONGEST_SUMMARY) }
 }
 
 /// Whether a text is the content of a file without text: it has control characters that no editor writes, or hardly anything readable.

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::HookHost;
 
 /// The longest output in UTF-16 units, somewhat below the limit of Claude Code, which puts longer output into a file that nobody opens.
-const LIMIT: usize = 9_500;
+const LONGEST_OUTPUT: usize = 9_500;
 
 /// The longest text for Codex in bytes, somewhat below its limit: it cuts the middle out of a text of more than 10,000 bytes.
-const CODEX_LIMIT: usize = 9_500;
+const LONGEST_CODEX_TEXT: usize = 9_500;
 
 /// Events whose hooks may add to the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +44,12 @@ impl ContextEvent {
 pub fn add_context(host: HookHost, event: ContextEvent, text: &str) -> Option<String> {
     let event = event.name_in(host)?;
     let mut text = match host {
-        HookHost::Codex => &text[..text.floor_char_boundary(CODEX_LIMIT)],
+        HookHost::Codex => &text[..text.floor_char_boundary(LONGEST_CODEX_TEXT)],
         _ => text,
     };
     loop {
         let answer = context_output(host, event, text).to_string();
-        let excess = answer.encode_utf16().count().saturating_sub(LIMIT);
+        let excess = answer.encode_utf16().count().saturating_sub(LONGEST_OUTPUT);
         if excess == 0 {
             return Some(answer);
         }
@@ -93,7 +93,7 @@ mod tests {
     #[case::plain("x")]
     fn output_is_valid_json_within_the_limit(#[case] piece: &str) {
         let answer = add_context(HookHost::ClaudeCode, ContextEvent::SessionStart, &piece.repeat(9_500)).unwrap();
-        assert!((LIMIT - 20..=LIMIT).contains(&answer.encode_utf16().count()));
+        assert!((LONGEST_OUTPUT - 20..=LONGEST_OUTPUT).contains(&answer.encode_utf16().count()));
         let answer: Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "SessionStart");
         assert!(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().starts_with(piece));
@@ -104,7 +104,7 @@ mod tests {
         let answer = add_context(HookHost::Codex, ContextEvent::SessionStart, &"가".repeat(5_000)).unwrap();
         let answer: Value = serde_json::from_str(&answer).unwrap();
         let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-        assert!((CODEX_LIMIT - 3..=CODEX_LIMIT).contains(&text.len()), "{}", text.len());
+        assert!((LONGEST_CODEX_TEXT - 3..=LONGEST_CODEX_TEXT).contains(&text.len()), "{}", text.len());
     }
 
     #[rstest]

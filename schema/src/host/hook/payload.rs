@@ -59,7 +59,7 @@ pub struct HookPayload {
     pub is_outcome_unknown: bool,
 }
 
-/// The payload is not a JSON object. Has the place and kind of the fault only, because messages of `serde_json` quote values.
+/// The payload is not a JSON object. Has only the place and kind of the error, because messages of `serde_json` quote values.
 #[derive(Debug, thiserror::Error)]
 #[error("invalid input of the hook: {what}, at line {line} column {column}")]
 pub struct PayloadError {
@@ -77,7 +77,7 @@ pub struct ToolResponse {
 }
 
 /// How much of each output of a command is read, at its end, in bytes.
-const OUTPUT: usize = 16 * 1024;
+const READ_OUTPUT: usize = 16 * 1024;
 
 /// A part of a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -154,7 +154,7 @@ impl ToolResponse {
 }
 
 fn end_of_output(text: &str) -> &str {
-    &text[text.ceil_char_boundary(text.len().saturating_sub(OUTPUT))..]
+    &text[text.ceil_char_boundary(text.len().saturating_sub(READ_OUTPUT))..]
 }
 
 impl HookPayload {
@@ -211,25 +211,25 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Returns the text with U+FFFD for invalid UTF-8 and for escaped halves of surrogate pairs.
 fn repair_text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let mut mended = String::with_capacity(text.len());
+    let mut repaired = String::with_capacity(text.len());
     let mut rest = &*text;
     while let Some(at) = rest.find('\\') {
-        mended.push_str(&rest[..at]);
+        repaired.push_str(&rest[..at]);
         rest = &rest[at..];
         let length = match (parse_surrogate(rest), parse_surrogate(rest.get(6..).unwrap_or_default())) {
             (Some(true), Some(false)) => 12,
             (Some(_), _) => {
-                mended.push('\u{fffd}');
+                repaired.push('\u{fffd}');
                 rest = &rest[6..];
                 continue;
             }
             // Any other escape: the backslash and the next character.
             (None, _) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
         };
-        mended.push_str(&rest[..length]);
+        repaired.push_str(&rest[..length]);
         rest = &rest[length..];
     }
-    mended + rest
+    repaired + rest
 }
 
 /// Returns whether a text begins with an escaped surrogate: the first half of a pair (`true`) or the second (`false`).

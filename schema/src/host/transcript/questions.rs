@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::host::choice::picked_option;
 
 /// The longest line that is read, in bytes. Questions are short.
-const LONGEST: usize = 64 * 1024;
+const LONGEST_LINE: usize = 64 * 1024;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -41,7 +41,7 @@ struct QuestionOption {
 
 /// Returns the decisions in a line with answered questions, in order. Any other line has none.
 pub fn picked_options(line: &[u8]) -> Vec<String> {
-    if line.len() > LONGEST || memmem::find(line, b"\"answers\"").is_none() {
+    if line.len() > LONGEST_LINE || memmem::find(line, b"\"answers\"").is_none() {
         return Vec::new();
     }
     let Ok(AnsweredLine { is_sidechain: false, tool_use_result }) = serde_json::from_slice(line) else {

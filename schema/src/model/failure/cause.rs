@@ -10,21 +10,21 @@ use frame::{is_python_frame, location};
 use line_kind::{LineKind, is_diagnostic, is_exception, line_kind, names_test, titled_test};
 
 /// The maximum number of lines for the cause.
-const CAUSES: usize = 3;
+const MOST_LINES: usize = 3;
 
 /// The maximum length of a line, in bytes.
-const LINE: usize = 200;
+const LONGEST_LINE: usize = 200;
 
 /// The maximum number of lines, noise and frames excluded, in a short report. In a short report the fields below a single cause belong to
-/// it, up to `DETAILS` lines.
+/// it, up to `MOST_DETAILS` lines.
 const SHORT_REPORT: usize = 12;
-const DETAILS: usize = 4;
+const MOST_DETAILS: usize = 4;
 
 /// A line with fewer characters may be the title of the line below it.
-const TITLE: usize = 40;
+const LONGEST_TITLE: usize = 40;
 
 /// The maximum number of lines that are read: half from the beginning of a report, and half from its end.
-const READ: usize = 2_000;
+const READ_LINES: usize = 2_000;
 
 /// A report with at most this many lines, noise excluded, is returned as it is if it has no frames.
 const SHORT_LINES: usize = 3;
@@ -33,8 +33,8 @@ const SHORT_LINES: usize = 3;
 pub(crate) fn cause_of(report: &str, project: &str) -> String {
     let report = without_escapes(report);
     let lines: Vec<&str> = report.lines().map(str::trim_end).collect();
-    let lines = match lines.len() > READ {
-        true => [&lines[..READ / 2], &lines[lines.len() - READ / 2..]].concat(),
+    let lines = match lines.len() > READ_LINES {
+        true => [&lines[..READ_LINES / 2], &lines[lines.len() - READ_LINES / 2..]].concat(),
         false => lines,
     };
     let kinds = kinds(&lines, project);
@@ -62,12 +62,12 @@ fn causes(lines: &[&str], kinds: &[LineKind], telling: &[usize]) -> Vec<usize> {
         if found.is_empty() {
             continue;
         }
-        if kind == LineKind::Cause && found.len() > CAUSES {
+        if kind == LineKind::Cause && found.len() > MOST_LINES {
             // The first errors of a compiler usually cause the others. In a chain of exceptions, the last one was raised.
             let is_chain = is_exception(lines[found[found.len() - 1]].trim());
-            found = if is_chain { vec![found[0], found[found.len() - 1]] } else { found[..CAUSES].to_vec() };
+            found = if is_chain { vec![found[0], found[found.len() - 1]] } else { found[..MOST_LINES].to_vec() };
         }
-        found.truncate(CAUSES);
+        found.truncate(MOST_LINES);
         if let [only] = found[..] {
             found.extend(details(lines, kinds, telling, only));
         }
@@ -96,13 +96,13 @@ fn details(lines: &[&str], kinds: &[LineKind], telling: &[usize], cause: usize) 
     if is_exception(bare) || is_diagnostic(bare) {
         return Vec::new();
     }
-    let is_title = bare.chars().count() < TITLE;
+    let is_title = bare.chars().count() < LONGEST_TITLE;
     let is_short = telling.len() <= SHORT_REPORT;
     let below = (cause + 1..lines.len()).filter(|at| kinds[*at] != LineKind::Noise);
     let below = below.take_while(|at| matches!(kinds[*at], LineKind::Plain | LineKind::Hint)).enumerate();
     let is_field = |line: &str| line.starts_with([' ', '\t', '│']) || line.contains(": ");
     let below = below.take_while(|(n, at)| *n == 0 && is_title || is_short && is_field(lines[*at]));
-    below.map(|(_, at)| at).take(DETAILS).collect()
+    below.map(|(_, at)| at).take(MOST_DETAILS).collect()
 }
 
 fn without_repeats(found: Vec<usize>, lines: &[&str]) -> Vec<usize> {
@@ -154,10 +154,10 @@ fn shown<'l>(lines: impl Iterator<Item = &'l str>, project: &str) -> String {
 }
 
 fn cut(line: &str) -> String {
-    if line.len() <= LINE {
+    if line.len() <= LONGEST_LINE {
         return line.to_owned();
     }
-    format!("{}…", &line[..line.floor_char_boundary(LINE)])
+    format!("{}…", &line[..line.floor_char_boundary(LONGEST_LINE)])
 }
 
 fn kinds(lines: &[&str], project: &str) -> Vec<LineKind> {

@@ -24,7 +24,7 @@ static NO_NAMES: WordList =
 static NO_VALUES: WordList = WordList::words("debug error false info no none null off on true warn yes");
 
 /// The shortest name.
-const SHORTEST: usize = 3;
+const SHORTEST_NAME: usize = 3;
 
 /// A line of code that names a dependency or sets something.
 #[derive(Debug, PartialEq)]
@@ -61,11 +61,11 @@ pub fn changes_of_edits(text: &str, asked: &str) -> Vec<Statement> {
     }
     let asked = asked.to_lowercase();
     // Two letters are a part of too many words.
-    let is_distinctive = |word: &str| word.len() >= SHORTEST || word.starts_with(|c: char| c.is_ascii_digit());
+    let is_distinctive = |word: &str| word.len() >= SHORTEST_NAME || word.starts_with(|c: char| c.is_ascii_digit());
     let is_named = |name: &str| words(name).iter().any(|word| is_distinctive(word) && asked.contains(word.as_str()));
     let no_longer = |name: &str| -> Option<String> {
         let names: Vec<String> = words(name).into_iter().filter(|word| !NO_NAMES.contains(word)).collect();
-        let is_gone = names.iter().any(|word| word.len() >= SHORTEST) && !added_text.contains(&names[0]);
+        let is_gone = names.iter().any(|word| word.len() >= SHORTEST_NAME) && !added_text.contains(&names[0]);
         is_gone.then(|| format!("no longer {}", names.join(" ")))
     };
     let statement = |line: &CodeLine<'_>| match line {

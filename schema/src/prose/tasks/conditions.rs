@@ -16,10 +16,10 @@ pub const BLOCKED_BY: &str = "blocked_by";
 const SAME_BEGINNING: usize = 4;
 
 /// The maximum length of a text that is searched, in bytes.
-const LONGEST: usize = 16 * 1024;
+const LONGEST_TEXT: usize = 16 * 1024;
 
 /// The share of the terms that a report must name of three or more.
-const MOST: f32 = 0.66;
+const LEAST_SHARE: f32 = 0.66;
 
 /// Returns what a task waits for, from its metadata or its text, as in `Release 1.2 (blocked by: review of Kim)`.
 pub fn awaited(content: &str, metadata: &Map<String, Value>) -> Option<String> {
@@ -38,7 +38,8 @@ pub(super) fn without_awaited(content: &str) -> String {
     [before, after].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// The same, or `None` if the part cannot be removed without a doubt about where it ends: only at the end of one line, in brackets.
+/// Returns a task without the part that says what it waits for, or `None` if it is unclear where that part ends. It must be in brackets at
+/// the end of one line.
 pub fn with_awaited_removed(content: &str) -> Option<String> {
     let part = find(content)?;
     let rest = &content[part.whole.clone()];
@@ -86,7 +87,7 @@ static MARKS: WordList = WordList::phrases(
 ///
 /// One sentence must report it, and name most of what is awaited. A noun such as *approval* may be the verb of the report.
 pub fn came_about(text: &str, awaited: &str) -> bool {
-    if text.len() > LONGEST {
+    if text.len() > LONGEST_TEXT {
         return false;
     }
     let all = terms(awaited);
@@ -99,7 +100,7 @@ pub fn came_about(text: &str, awaited: &str) -> bool {
     let objects: Vec<String> = all.iter().filter(|term| !is_outcome(term)).cloned().collect();
     let least = match objects.len() {
         count @ 0..=2 => count,
-        count => (count as f32 * MOST).ceil() as usize,
+        count => (count as f32 * LEAST_SHARE).ceil() as usize,
     };
     let reports =
         sentences(text).into_iter().flat_map(|sentence| sentence.split([';']).flat_map(|part| part.split(". ")));

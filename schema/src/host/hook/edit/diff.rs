@@ -4,14 +4,14 @@ use super::symbol::{indent, is_definition};
 
 /// Texts of at most this many lines are compared line by line. In longer ones, everything between the common start and end counts as
 /// changed.
-const COMPARED: usize = 240;
+const COMPARED_LINES: usize = 240;
 
 /// The longest shown line in characters, and the text before a difference in the middle of a long one.
-const LINE: usize = 160;
-const LEAD: usize = 40;
+const LONGEST_LINE: usize = 160;
+const LONGEST_LEAD: usize = 40;
 
 /// The most characters of removed lines if there are added ones.
-const REMOVED: usize = 120;
+const LONGEST_REMOVED: usize = 120;
 
 /// The changed lines of an edit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) fn changed<'t>(old: &'t str, new: &'t str) -> Changed<'t> {
     let end = old[start..].iter().rev().zip(new[start..].iter().rev()).take_while(|(a, b)| a == b).count();
     let (a, b) = (&old[start..old.len() - end], &new[start..new.len() - end]);
     let before = old[..start].to_vec();
-    if a.len().max(b.len()) > COMPARED {
+    if a.len().max(b.len()) > COMPARED_LINES {
         return Changed { before, removed: a.to_vec(), added: b.to_vec() };
     }
     let kept = common(a, b);
@@ -98,7 +98,7 @@ pub(super) fn shown(changed: &Changed<'_>, limit: usize) -> Option<String> {
     );
     let pairs_up = gone.len() == come.len();
     let mut text = String::new();
-    let reserved = if come.is_empty() { limit } else { REMOVED };
+    let reserved = if come.is_empty() { limit } else { LONGEST_REMOVED };
     add(&mut text, '-', &gone, |at| come.get(at).filter(|_| pairs_up), reserved);
     add(&mut text, '+', &come, |at| gone.get(at).filter(|_| pairs_up), limit);
     (!text.is_empty()).then_some(text)
@@ -110,7 +110,7 @@ fn add<'l>(text: &mut String, mark: char, lines: &[String], other: impl Fn(usize
         let used = text.chars().count();
         // The mark, a space and the previous newline.
         let Some(left) = limit.checked_sub(used + 3).filter(|left| *left >= 8) else { break };
-        let line = window(line, other(at).map(String::as_str), left.min(LINE));
+        let line = window(line, other(at).map(String::as_str), left.min(LONGEST_LINE));
         if !text.is_empty() {
             text.push('\n');
         }
@@ -126,7 +126,7 @@ fn window(line: &str, other: Option<&str>, most: usize) -> String {
         return line.to_owned();
     }
     let same = other.map_or(0, |other| line.chars().zip(other.chars()).take_while(|(a, b)| a == b).count());
-    let start = if same > most / 2 { same.saturating_sub(LEAD) } else { 0 };
+    let start = if same > most / 2 { same.saturating_sub(LONGEST_LEAD) } else { 0 };
     let lead = if start > 0 { "…" } else { "" };
     let kept: String = line.chars().skip(start).take(most.saturating_sub(2)).collect();
     let is_whole = line.chars().count() <= start + most.saturating_sub(2);

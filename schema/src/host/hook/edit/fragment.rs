@@ -3,10 +3,10 @@
 use crate::privacy::private_tags;
 
 /// The shortest line that counts as a line of a key, in bytes. Encoded keys have lines of 64, 70 or 76 characters.
-const KEY_LINE: usize = 40;
+const SHORTEST_KEY_LINE: usize = 40;
 
 /// The most bytes between `BEGIN` or `END` and the word `KEY`.
-const LABEL: usize = 40;
+const LONGEST_LABEL: usize = 40;
 
 /// Whether a text by itself shows that it is a part of something secret.
 pub(super) fn is_fragment(text: &str) -> bool {
@@ -41,7 +41,7 @@ fn key_markers(text: &str) -> impl Iterator<Item = bool> {
             (Some(label), _) => (true, label),
             (None, label) => (false, label?),
         };
-        label[..label.floor_char_boundary(LABEL)].contains("PRIVATE KEY").then_some(begins)
+        label[..label.floor_char_boundary(LONGEST_LABEL)].contains("PRIVATE KEY").then_some(begins)
     })
 }
 
@@ -61,7 +61,7 @@ fn is_key_line(line: &str) -> bool {
     let line = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '+' | ',' | '>' | '|'));
     let line = line.trim_end_matches("\\n");
     let has = |kind: fn(&u8) -> bool| line.bytes().filter(kind).count() > 1;
-    line.len() >= KEY_LINE
+    line.len() >= SHORTEST_KEY_LINE
         && line.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
         && has(u8::is_ascii_uppercase)
         && has(u8::is_ascii_lowercase)

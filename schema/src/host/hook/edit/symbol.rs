@@ -3,10 +3,10 @@
 use crate::model::word_list::WordList;
 
 /// The longest title, in characters.
-const TITLE: usize = 80;
+const LONGEST_TITLE: usize = 80;
 
 /// How many lines before a change are read.
-const READ: usize = 2_000;
+const READ_LINES: usize = 2_000;
 
 /// Words that begin a definition, in languages where definitions begin with a word.
 static DEFINING: WordList = WordList::words(
@@ -22,7 +22,7 @@ static BEFORE: WordList = WordList::words(
 
 /// Returns the title of what encloses a line with this indentation, given the lines before it.
 pub(super) fn enclosing(before: &[&str], indented: usize, is_prose: bool) -> Option<String> {
-    let lines = before.iter().rev().take(READ);
+    let lines = before.iter().rev().take(READ_LINES);
     if is_prose {
         return lines
             .into_iter()
@@ -123,7 +123,7 @@ fn is_table(line: &str) -> bool {
     ["create table ", "create function ", "create view ", "create or replace ", "alter table "]
         .iter()
         .any(|start| lower.starts_with(start))
-        || line.starts_with('[') && line.trim_end().ends_with(']') && !line.contains(',') && line.len() < TITLE
+        || line.starts_with('[') && line.trim_end().ends_with(']') && !line.contains(',') && line.len() < LONGEST_TITLE
 }
 
 /// Shortens a line to a title, without the text after the name.
@@ -133,5 +133,5 @@ fn title(line: &str) -> String {
         true => bare,
         false => bare.split(['(', '{', '=']).next().unwrap_or(bare),
     };
-    bare.trim().chars().take(TITLE).collect()
+    bare.trim().chars().take(LONGEST_TITLE).collect()
 }

@@ -118,7 +118,7 @@ fn very_large_edit_is_shown_in_few_characters() {
     let at_the_end = format!("{old}fn last() {{}}\n");
     assert_eq!(edited(&old, &at_the_end), "+ fn last() {}");
     let text = edited("a", &old);
-    assert!(text.chars().count() <= LIMIT + 8, "{}", text.chars().count());
+    assert!(text.chars().count() <= LONGEST_SUMMARY + 8, "{}", text.chars().count());
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn long_line_shows_the_part_that_differs() {
     let lead = "word ".repeat(60);
     let text = edited(&format!("{lead}five minutes {lead}"), &format!("{lead}ten minutes {lead}"));
     assert!(text.contains("five minutes") && text.contains("ten minutes"), "{text}");
-    assert!(text.chars().count() <= LIMIT);
+    assert!(text.chars().count() <= LONGEST_SUMMARY);
 }
 
 #[rstest]
