@@ -8,6 +8,7 @@ mod context;
 mod dispatch;
 mod entry;
 mod hook_session;
+mod session_bounds;
 mod turn;
 
 pub use entry::main;

@@ -1,0 +1,60 @@
+//! Records where sessions begin and end, and their summaries.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use schema::host::hook::HookPayload;
+use schema::host::session_context;
+use schema::host::session_record::{SessionPlace, closing_summary, missing_summaries};
+use schema::host::transcript::last_model;
+use schema::model::moment::Moment;
+use schema::store::StoreError;
+
+use crate::hook_session::HookSession;
+
+/// Seconds without an event after which a session has ended. People may come back after lunch.
+const SESSION_IDLE_SECONDS: i64 = 6 * 60 * 60;
+
+/// How long the end of a server may hold the database.
+const END_OF_SERVER: Duration = Duration::from_millis(150);
+
+impl HookSession<'_> {
+    /// Records where a session begins, and summarises sessions that never reported their end.
+    pub(crate) fn begin_session(&mut self, payload: &HookPayload, captures: bool) {
+        if !captures || !self.layout.memory_db().exists() || self.layout.verify_dirs().is_err() {
+            return;
+        }
+        let place = SessionPlace { model: payload.model.clone(), ..SessionPlace::checked_out(self.directory) }
+            .cleaned(self.sanitizer);
+        self.log_unless_busy(session_context::record_start(self.layout, &self.session_id, &place));
+        let before = Moment::from_unix(self.now.unix() - SESSION_IDLE_SECONDS, Some(self.now.offset_seconds()));
+        let session_id = self.session_id.clone();
+        let missing = self
+            .open_store()
+            .ok()
+            .zip(before)
+            .and_then(|(store, before)| missing_summaries(store.rows(), &session_id, before).ok());
+        let kept = self.capture(missing.unwrap_or_default());
+        self.log_unless_busy(kept);
+    }
+
+    /// Records the summary of a session that ends.
+    pub(crate) fn close_session(&mut self, payload: &HookPayload) -> Result<(), StoreError> {
+        if !self.layout.memory_db().exists() {
+            return Ok(());
+        }
+        let model = payload.transcript_path.as_deref().and_then(|path| last_model(Path::new(path)).ok().flatten());
+        let end =
+            SessionPlace { model, end_reason: payload.reason.clone(), ..SessionPlace::checked_out(self.directory) }
+                .cleaned(self.sanitizer);
+        let place = end.begun_at(session_context::recorded_start(self.layout, &self.session_id));
+        let (session_id, now) = (self.session_id.clone(), self.now);
+        // Codex ends the server at the same time, which then holds the database for a moment.
+        if self.open_store().is_err_and(|error| error.is_busy()) {
+            thread::sleep(END_OF_SERVER);
+        }
+        let summary = closing_summary(self.open_store()?.rows(), &session_id, &place, now)?;
+        self.capture(summary)
+    }
+}
