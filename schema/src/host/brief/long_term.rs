@@ -14,6 +14,8 @@ use crate::privacy::output_text::clean_text;
 use crate::prose::gist::shortened;
 use crate::store::Rows;
 
+const HEADING: &str = "Long-term memory (MEMORY.md)";
+
 /// How many bytes of the file are read.
 const READ_BYTES: u64 = 64 * 1024;
 
@@ -36,7 +38,7 @@ struct Written {
 pub(super) fn section(layout: &Layout, rows: Rows<'_>, knowledge: &Knowledge) -> rusqlite::Result<BriefSection> {
     let (text, has_more) = beginning(layout);
     let mut lines = Vec::new();
-    let mut used = "Long-term memory (MEMORY.md)".len() + 2;
+    let mut used = HEADING.len() + 2;
     let mut is_cut = has_more;
     for written in without_empty_headings(written(&text, has_more)) {
         if let Some(id) = written.id.as_deref().and_then(MemoryId::parse)
@@ -57,7 +59,7 @@ pub(super) fn section(layout: &Layout, rows: Rows<'_>, knowledge: &Knowledge) ->
     if is_cut {
         lines.push(format!("> {MORE}").into());
     }
-    Ok(BriefSection::new("Long-term memory (MEMORY.md)", SHARE, lines).at_most(SHARE))
+    Ok(BriefSection::new(HEADING, SHARE, lines).at_most(SHARE))
 }
 
 /// Returns the text at the beginning of the file, and whether there is more. A file that may not be read counts as empty.
