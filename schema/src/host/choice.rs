@@ -296,21 +296,11 @@ fn offers(question: &str) -> bool {
 
 /// Returns the part of a clause that names what is chosen, if it says that something is.
 fn commits(clause: &str) -> Option<&str> {
+    static BEGINS: WordList = WordList::phrases("go with |let's go with |let's use |we'll use ");
+    static ENDS: WordList =
+        WordList::phrases(" it is|로 하자|로 가자|로 갑시다|로 하죠|로 할게|로 할게요|로 결정|로 해줘|로 해주세요");
     let folded = clause.to_lowercase();
-    let ends = [
-        " it is",
-        "로 하자",
-        "로 가자",
-        "로 갑시다",
-        "로 하죠",
-        "로 할게",
-        "로 할게요",
-        "로 결정",
-        "로 해줘",
-        "로 해주세요",
-    ];
-    let begins = ["go with ", "let's go with ", "let's use ", "we'll use "];
-    if ends.iter().any(|end| folded.ends_with(end)) || begins.iter().any(|begin| folded.starts_with(begin)) {
+    if ENDS.ends(&folded) || BEGINS.begins(&folded) {
         return Some(clause);
     }
     // "GPU 한 장뿐이라 LoRA 가자"

@@ -121,28 +121,29 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
     let retraction = plain::last_retraction(text).unwrap_or_default();
     for (index, (judged, probabilities)) in message.iter().zip(probabilities).enumerate() {
         let range = judged.sentence.range.clone();
+        let sentence = &text[range.clone()];
         let step = is_listed_step(text, message, judged).then_some(OPEN_STEP);
         let least_columns = if step.is_some() { LEAST_STEP } else { LEAST_COLUMNS };
         let is_heading = judged.sentence.place == Place::Heading;
         // A sentence with a secret is an instruction for now, and says little without the secret.
-        let is_redacted = text[range.clone()].contains("[redacted: ");
+        let is_redacted = sentence.contains("[redacted: ");
         let is_taken_back = judged.speaker == Speaker::Person && range.end <= retraction;
         if judged.is_question
             || is_heading
             || is_taken_back
             || is_redacted
-            || cues::names_no_step(&text[range.clone()])
-            || !fits(&text[range.clone()], least_columns)
+            || cues::names_no_step(sentence)
+            || !fits(sentence, least_columns)
         {
             continue;
         }
-        let is_japanese = text[range.clone()].chars().any(is_kana);
-        let is_plain_step = step.is_some() && is_below_steps(text, message, judged)
-            || cues::begins_with_steps_heading(&text[range.clone()]);
+        let is_japanese = sentence.chars().any(is_kana);
+        let is_plain_step =
+            step.is_some() && is_below_steps(text, message, judged) || cues::begins_with_steps_heading(sentence);
         let stated = match is_japanese {
             false if is_plain_step => Some(OPEN_STEP),
-            true => step.or_else(|| cues::japanese_kind(&text[range.clone()])),
-            false => stated_kind(&text[range.clone()], judged.speaker, probabilities, step),
+            true => step.or_else(|| cues::japanese_kind(sentence)),
+            false => stated_kind(sentence, judged.speaker, probabilities, step),
         };
         // The network knows no Japanese, so its guesses do not count.
         if is_japanese && stated.is_none() {
@@ -153,11 +154,11 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
             None => confidence(probabilities),
         };
         let kind = KINDS[class];
-        let has_cue = confidence < least[class] && cues::has_cue(class, &text[range.clone()]);
+        let has_cue = confidence < least[class] && cues::has_cue(class, sentence);
         let least = if has_cue { least[class] * WITH_CUE } else { least[class] };
         let passage = judged.sentence.passage;
         let is_next = last.0.wrapping_add(1) == index && last.1 == passage;
-        let is_reason = is_next && plain::is_reason(&text[range.clone()]);
+        let is_reason = is_next && plain::is_reason(sentence);
         if let Some(before) = found.last_mut().filter(|before| is_next && (before.kind == kind || is_reason)) {
             if confidence < least * NEIGHBOUR && !is_reason {
                 continue;
@@ -170,7 +171,7 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
             }
             last = (index, passage, last.2 + 1);
         } else if confidence >= least {
-            found.push(Conclusion { kind, text: text[range.clone()].to_owned(), range, confidence });
+            found.push(Conclusion { kind, text: sentence.to_owned(), range, confidence });
             last = (index, passage, 1);
         }
     }

@@ -25,17 +25,16 @@ pub(super) struct Changed<'t> {
 impl Changed<'_> {
     /// Returns the indentation of the first changed line.
     pub(super) fn indent(&self) -> usize {
-        let first = self.added.iter().chain(&self.removed).find(|line| !line.trim().is_empty());
-        first.map_or(0, |line| indent(line))
+        self.first_line().map_or(0, indent)
     }
 
     /// Whether the first changed line is itself a definition.
     pub(super) fn holds_definition(&self) -> bool {
-        self.added
-            .iter()
-            .chain(&self.removed)
-            .find(|line| !line.trim().is_empty())
-            .is_some_and(|line| is_definition(line))
+        self.first_line().is_some_and(is_definition)
+    }
+
+    fn first_line(&self) -> Option<&str> {
+        self.added.iter().chain(&self.removed).copied().find(|line| !line.trim().is_empty())
     }
 }
 

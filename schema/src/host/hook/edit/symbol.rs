@@ -84,6 +84,8 @@ pub(crate) fn defines_without_word(line: &str) -> bool {
 
 /// Recognises `int main(void)`, `public static void main(String[] args) {`, `void Foo::bar() const {`, `run(): void {`.
 fn is_plain_function(line: &str) -> bool {
+    static STATEMENTS: WordList =
+        WordList::words("catch elif else for foreach if lock match return switch until using when while with");
     let bare = line.trim();
     let Some((head, rest)) = bare.split_once('(') else { return false };
     // An indented line that ends with a bracket is mostly a call.
@@ -94,15 +96,10 @@ fn is_plain_function(line: &str) -> bool {
     let is_name =
         !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '~' | '.' | '#'));
     let begins = head.split_whitespace().next().unwrap_or_default();
-    let is_statement = [
-        "if", "for", "while", "switch", "catch", "return", "else", "match", "foreach", "using", "with", "elif",
-        "until", "when", "lock",
-    ]
-    .contains(&begins);
     opens
         && !is_call
         && is_name
-        && !is_statement
+        && !STATEMENTS.contains(begins)
         && !head.contains(['=', '"', '\'', '[', '.'])
         && name != "if"
         && name != "for"
