@@ -15,8 +15,8 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::model::memory::MemoryType;
-use cues::OPEN_STEP;
 pub(crate) use cues::introduces_steps;
+use cues::{CONVENTION, OPEN_STEP};
 use listed_steps::listed_steps;
 pub use message::Speaker;
 use message::{Judged, judged};
@@ -194,7 +194,7 @@ fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, 
         return Some(kept);
     }
     if !is_person && plain::promises_a_rule(sentence) {
-        return Some(plain::CONVENTION);
+        return Some(CONVENTION);
     }
     let by_opening = cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= LEAST_STATED);
     let may_be_plain = is_person && any(probabilities) >= LEAST_PLAIN;

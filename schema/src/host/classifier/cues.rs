@@ -2,7 +2,12 @@
 
 use crate::model::word_list::WordList;
 
-/// The index of open steps in `KINDS`.
+/// The indexes of the kinds in `KINDS`.
+pub(super) const DECISION: usize = 0;
+pub(super) const LEARNING: usize = 1;
+pub(super) const ERROR_FIX: usize = 2;
+pub(super) const PREFERENCE: usize = 3;
+pub(super) const CONVENTION: usize = 4;
 pub(super) const OPEN_STEP: usize = 5;
 
 /// Cues of each kind, in the order of `KINDS`. English ones are whole words in lower case.
@@ -50,16 +55,16 @@ static STEPS_FOLLOW: WordList = WordList::phrases(
 
 /// Cues of Japanese conclusions with their kinds. Earlier ones count first.
 static JAPANESE: [(usize, WordList); 5] = [
-    (4, WordList::phrases("今後、|今後は|これからは|必ず|禁止")),
+    (CONVENTION, WordList::phrases("今後、|今後は|これからは|必ず|禁止")),
     (
-        0,
+        DECISION,
         WordList::phrases(
             "ことにした|ことにする|ことにします|ことになった|に決めた|に決めました|に決定|を採用|でいこう|で行こう|にしよう|やっぱり",
         ),
     ),
-    (2, WordList::phrases("と直ります|で直りました|を直しました|を修正しました。原因|が原因でした|原因は")),
-    (1, WordList::phrases("ことがわかった|ことが分かった|ことがわかりました|ことが分かりました|と判明")),
-    (5, WordList::phrases("返事待ち|確認待ち|まだ対応していません|未対応")),
+    (ERROR_FIX, WordList::phrases("と直ります|で直りました|を直しました|を修正しました。原因|が原因でした|原因は")),
+    (LEARNING, WordList::phrases("ことがわかった|ことが分かった|ことがわかりました|ことが分かりました|と判明")),
+    (OPEN_STEP, WordList::phrases("返事待ち|確認待ち|まだ対応していません|未対応")),
 ];
 
 /// Words of Japanese questions, guesses and wishes.

@@ -2,7 +2,7 @@
 //!
 //! Most of these sentences are too short for the network, which sees few words that it knows.
 
-use super::cues::{has_listed, stated_kind};
+use super::cues::{CONVENTION, DECISION, LEARNING, PREFERENCE, has_listed, stated_kind};
 use crate::model::word_list::WordList;
 
 /// Words before the statement, which say nothing: "OK, then let's …".
@@ -90,11 +90,6 @@ static KEEP: WordList = WordList::phrases(
      기억해 둬: |기억해둬: |기억해 주세요: |기억해주세요: ",
 );
 static OBLIGATIONS: WordList = WordList::words("always must never should 금지 무조건 반드시 절대 항상");
-
-const DECISION: usize = 0;
-const LEARNING: usize = 1;
-const PREFERENCE: usize = 3;
-pub(super) const CONVENTION: usize = 4;
 
 /// Returns the kind of conclusion that a person states in plain words, as an index of `KINDS`.
 pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
