@@ -126,7 +126,8 @@ fn is_only_this_time_in_korean(text: &str) -> bool {
     const REACH: usize = 4;
     let is_only = |word: &str| {
         let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
-        let is_noun = matches!(word, "불만" | "미만") || word.strip_suffix('만').is_some_and(|n| n.ends_with(is_digit));
+        let is_noun = matches!(word, "불만" | "미만")
+            || word.strip_suffix('만').is_some_and(|n| n.ends_with(|c: char| c.is_ascii_digit()));
         word.ends_with('만') && !is_noun && !ends_with_but(word)
     };
     let is_this_time = |after: &&str| {
@@ -135,10 +136,6 @@ fn is_only_this_time_in_korean(text: &str) -> bool {
     };
     let mut after = text.split("이번").skip(1).filter(is_this_time);
     after.any(|after| after.split_whitespace().take(REACH).any(is_only))
-}
-
-fn is_digit(c: char) -> bool {
-    c.is_ascii_digit()
 }
 
 /// Whether a Korean word is a verb with "지만" (but): "고쳤지만", "하지만". A noun such as "메시지" may end like it.

@@ -45,6 +45,11 @@ impl ProseToken {
     pub(crate) fn is_term(&self) -> bool {
         self.kind == TokenKind::Term
     }
+
+    /// Whether a Korean particle marks it as the means or the aim: "Redis로".
+    pub(crate) fn is_means(&self) -> bool {
+        matches!(self.particle, "로" | "으로")
+    }
 }
 
 /// Returns the tokens of a text, in order.
@@ -86,6 +91,11 @@ pub(crate) fn tokens(text: &str) -> Vec<ProseToken> {
         (begins_clause, begins_sentence) = (false, false);
     }
     with_quantities(found)
+}
+
+/// Returns the index of the first token of the last clause.
+pub(crate) fn last_clause(tokens: &[ProseToken]) -> usize {
+    tokens.iter().rposition(|token| token.begins_clause).unwrap_or(0)
 }
 
 /// Returns the distinctive terms of a text, sorted and without duplicates.

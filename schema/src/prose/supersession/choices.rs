@@ -2,7 +2,7 @@
 
 use super::given_up::CHANGES_TO;
 use crate::model::word_list::WordList;
-use crate::prose::terms::ProseToken;
+use crate::prose::terms::{ProseToken, last_clause};
 
 /// Returns the names that a text chooses: after "use", "with", "to" and similar words, before a Korean particle of means, or before a Korean
 /// verb of choice: "Redis를 쓰자", "MediaConvert 쓰죠".
@@ -18,29 +18,21 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
         let is_all_it_is =
             tokens.get(at + 1).is_none_or(|next| next.begins_clause) && matches!(before, Some("is" | "are"));
         // "로그 포맷은 텍스트로 한다."
-        let is_made = matches!(token.particle, "로" | "으로")
+        let is_made = token.is_means()
             && tokens
                 .get(at + 1)
                 .is_some_and(|verb| !verb.is_term() && tokens.get(at + 2).is_none_or(|next| next.begins_clause));
-        let by_particle = matches!(token.particle, "로" | "으로");
-        // "Tolgee 셀프호스팅으로 가자"
-        let of_name = at.checked_sub(1).map(|before| &tokens[before]).filter(|name| {
-            let is_one = name.is_name && name.particle.is_empty() && !token.begins_clause;
-            is_one && by_particle && tokens.get(at + 1).is_some_and(|verb| DECIDING_ENDINGS.contains(&verb.text))
-        });
-        if let Some(name) = of_name.filter(|_| !token.is_name) {
-            found.push(name.text.clone());
-        }
         if !token.is_name && !is_all_it_is && !is_made {
             continue;
         }
         let is_behind = before.is_some_and(|word| BEFORE.contains(word));
+        let by_particle = token.is_means();
         let by_verb = tokens.get(at + 1).is_some_and(|next| match token.particle {
             "을" | "를" => VERBS.begins(&next.text) && !next.text.starts_with("쓰지"),
             "" => !next.begins_clause && PROPOSALS.contains(&next.text),
             _ => false,
         });
-        let clause = tokens[..=at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
+        let clause = last_clause(&tokens[..=at]);
         let is_defined = defines(&tokens[clause..at]);
         if is_behind || by_particle || by_verb || is_defined {
             found.push(token.text.clone());
@@ -57,15 +49,13 @@ pub(super) fn returns_to(tokens: &[ProseToken]) -> Vec<String> {
     for (at, token) in tokens.iter().enumerate() {
         let ends_clause = || tokens.get(at + 2).is_none_or(|next| next.begins_clause);
         if token.text == "after" && tokens.get(at + 1).is_some_and(|next| next.text == "all") && ends_clause() {
-            let clause = tokens[..at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
+            let clause = last_clause(&tokens[..at]);
             let near = &tokens[clause.max(at.saturating_sub(REACH))..at];
             found.extend(near.iter().filter(|token| token.is_term()).map(|token| token.text.clone()));
         }
         if AGAIN.contains(&token.text) {
             let pairs = tokens[at + 1..].windows(2).take(REACH);
-            let chosen = pairs.filter(|pair| {
-                pair[0].is_term() && matches!(pair[0].particle, "로" | "으로") && is_decided(&pair[1].text)
-            });
+            let chosen = pairs.filter(|pair| pair[0].is_term() && pair[0].is_means() && is_decided(&pair[1].text));
             found.extend(chosen.map(|pair| pair[0].text.clone()));
         }
     }

@@ -1,7 +1,7 @@
 //! What a statement gives up: "no longer X", "instead of X", "X 말고".
 
 use crate::model::word_list::WordList;
-use crate::prose::terms::{ProseToken, TokenKind, quantities};
+use crate::prose::terms::{ProseToken, TokenKind, last_clause, quantities, terms};
 
 /// Something that a statement gives up.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,7 +132,7 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     }
     // "the version header is dropped"
     if matches!(word(0), Some("is" | "are")) && word(1).is_some_and(|next| GONE.contains(next)) {
-        let start = tokens[..at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
+        let start = last_clause(&tokens[..at]);
         return Some(collect(&tokens[start..at], Scope::All));
     }
     if let Some(failed) = failed(tokens, at) {
@@ -184,7 +184,7 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         given_up.subject = collect(&qualifier[..until.unwrap_or(qualifier.len())], Scope::Subject).terms;
     }
     if phrase == "no longer" {
-        let start = tokens[..=at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
+        let start = last_clause(&tokens[..=at]);
         given_up.subject = collect(&tokens[start..at], Scope::Subject).terms;
     }
     Some(given_up)
@@ -201,7 +201,7 @@ fn failed(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     if !fails && !goes {
         return None;
     }
-    let start = tokens[..at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
+    let start = last_clause(&tokens[..at]);
     // A longer subject is too specific to match.
     Some(collect(&tokens[start..at], Scope::All)).filter(|given_up| (1..=3).contains(&given_up.terms.len()))
 }
@@ -222,7 +222,7 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     }
     if token.particle == "에서" {
         // "Redis에서 Postgres로 바꾼다"
-        let to = tokens[at + 1..].iter().take(3).position(|next| matches!(next.particle, "로" | "으로"))?;
+        let to = tokens[at + 1..].iter().take(3).position(ProseToken::is_means)?;
         let is_change = tokens[at + 1 + to..].iter().take(3).any(|next| CHANGES_TO.begins(&next.text));
         return is_change.then(|| collect(&tokens[at..=at], Scope::All));
     }
@@ -283,7 +283,7 @@ pub(super) fn japanese_given_up(text: &str) -> Vec<GivenUp> {
         let start = before
             .rfind(|c: char| !c.is_ascii() || c.is_whitespace())
             .map_or(0, |last| last + before[last..].chars().next().map_or(0, char::len_utf8));
-        crate::prose::terms::terms(&before[start..])
+        terms(&before[start..])
     };
     let places = |words: &'static WordList| words.iter().flat_map(|word| text.match_indices(word));
     let found = GIVES_UP.iter().flat_map(|(scope, words)| places(words).map(|(at, _)| (name(at), *scope)));

@@ -51,7 +51,7 @@ pub fn left_for_another(prompt: &str) -> Option<Statement> {
         let names = first.filter(|(at, token)| *at == 0 || token.is_name).map(|(_, token)| &token.text);
         left.names.extend(names.filter(|name| !kept.contains(&name.as_str())).cloned());
         // "512로 자르니까"
-        let number = tokens.first().filter(|first| matches!(first.particle, "로" | "으로"));
+        let number = tokens.first().filter(|first| first.is_means());
         left.quantities.extend(number.into_iter().flat_map(|number| quantities(std::slice::from_ref(number))));
     }
     left.terms.clone_from(&left.names);
@@ -79,7 +79,7 @@ fn changed_to_another(sentence: &str, tokens: &[ProseToken]) -> Option<Vec<Strin
     // "2GB로 올려줘" changes only a number.
     let decides = DECIDING_ENDINGS.ends(sentence.trim().trim_end_matches(['.', '!', '。']));
     let is_target = |(at, token): (usize, &ProseToken)| {
-        let is_means = token.is_term() && matches!(token.particle, "로" | "으로");
+        let is_means = token.is_term() && token.is_means();
         let mut next = tokens[at + 1..].iter().take(REACH - 1);
         is_means && (decides && token.is_name || next.any(|next| is_decided(&next.text)))
     };
