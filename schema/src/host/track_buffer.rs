@@ -122,7 +122,7 @@ fn append_line(layout: &Layout, session_id: &str, line: &BufferedUse) -> Result<
 }
 
 /// Returns a file or a command in the form in which it is stored.
-pub fn clean_use(text: &str, sanitizer: &Sanitizer) -> String {
+fn clean_use(text: &str, sanitizer: &Sanitizer) -> String {
     let text = sanitizer.clean(text).text;
     text[..text.floor_char_boundary(LINE_LIMIT)].to_owned()
 }

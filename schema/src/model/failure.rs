@@ -6,7 +6,7 @@
 mod cause;
 mod passed;
 
-pub(crate) use cause::cause_of;
+pub(crate) use cause::{cause_of, truncated};
 pub(crate) use passed::all_passed;
 
 use serde::{Deserialize, Serialize};
@@ -147,8 +147,8 @@ fn without_numbers(line: &str) -> String {
 
 /// Whether `success` settles the failure in `content`.
 ///
-/// The same command settles it. So does a wider run of the same checks, such as `cargo test` after `cargo test parser`, a narrower run of
-/// the tests that the failure's report names, and the same program with the same files and more arguments.
+/// A success of the same command settles it. So does a wider run of the same checks, such as `cargo test` after `cargo test parser`, a
+/// narrower run of the tests that the failure's report names, and the same program with the same files and more arguments.
 pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
     let Some(failed) = Attempt::of(content).filter(|failed| failed.tool == success.tool) else { return false };
     if !failed.is_command() {

@@ -31,7 +31,7 @@ const DESCRIBED: usize = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CodeState {
     Same,
-    /// The same lines begin at this line now.
+    /// Its lines begin at this line now.
     Moved(u64),
     /// The file is too large to read, and its size or time does not show that it is the same.
     MayHaveChanged,
@@ -207,9 +207,8 @@ fn compare_bytes(anchor: &CodeAnchor, bytes: &[u8]) -> CodeState {
 impl CodeChanges {
     /// Returns a few words on what changed, the worst first, or `None` if nothing did. Lines that only moved are still right.
     pub fn summary(&self) -> Option<String> {
-        let mut changed: Vec<&CodeChange> =
-            self.anchors.iter().filter(|change| change.state > CodeState::Same).collect();
-        changed.retain(|change| !matches!(change.state, CodeState::Moved(_)));
+        let is_right = |change: &&CodeChange| matches!(change.state, CodeState::Same | CodeState::Moved(_));
+        let mut changed: Vec<&CodeChange> = self.anchors.iter().filter(|change| !is_right(change)).collect();
         changed.sort_by_key(|change| std::cmp::Reverse(change.state));
         let mut texts: Vec<String> = changed.iter().take(DESCRIBED).map(|change| change.describe()).collect();
         texts.extend(self.unmerged.as_ref().map(|branch| format!("branch {branch} is not merged")));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::payload::HookPayload;
 use super::{edit, edited_file};
 use crate::model::command_line::{changes_something, is_answer, shell_words};
-use crate::model::failure::{Attempt, all_passed, cause_of};
+use crate::model::failure::{Attempt, all_passed, cause_of, truncated};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::settings::Edits;
 
@@ -88,7 +88,7 @@ impl ToolContext<'_> {
                 _ => input.trim().to_owned(),
             };
             // Clean before joining lines and cutting the end, which could make a secret unrecognisable.
-            truncate_head(&self.sanitizer.clean(&input).text.replace('\n', " "), COMMAND_LIMIT)
+            truncated(&self.sanitizer.clean(&input).text.replace('\n', " "), COMMAND_LIMIT)
         });
         let passed = is_command && all_passed(&self.payload.tool_response.output);
         Some(Attempt { tool: tool.to_owned(), input, passed })
@@ -210,11 +210,4 @@ fn ends(text: &str, limit: usize) -> Cow<'_, str> {
     let (head, tail) =
         (head.rsplit_once('\n').map_or(head, |(head, _)| head), tail.split_once('\n').map_or(tail, |(_, tail)| tail));
     format!("{head}\n{tail}").into()
-}
-
-fn truncate_head(text: &str, limit: usize) -> String {
-    if text.len() <= limit {
-        return text.to_owned();
-    }
-    format!("{}…", &text[..text.floor_char_boundary(limit)])
 }

@@ -144,20 +144,20 @@ fn shown<'l>(lines: impl Iterator<Item = &'l str>, project: &str) -> String {
         } else {
             line.replace(&format!("file://{project}/"), "").replace(&format!("{project}/"), "")
         };
-        let line = cut(&line);
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&line);
+        text.push_str(&truncated(&line, LONGEST_LINE));
     }
     text
 }
 
-fn cut(line: &str) -> String {
-    if line.len() <= LONGEST_LINE {
-        return line.to_owned();
+/// Returns a text that loses its end if it has more than `limit` bytes.
+pub(crate) fn truncated(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
     }
-    format!("{}…", &line[..line.floor_char_boundary(LONGEST_LINE)])
+    format!("{}…", &text[..text.floor_char_boundary(limit)])
 }
 
 fn kinds(lines: &[&str], project: &str) -> Vec<LineKind> {
