@@ -184,7 +184,8 @@ impl Knowledge {
             || self.is_of_shown_session(&entry.row)
     }
 
-    /// Marks the tasks in a text that are done now, and removes lists of tasks and sentences that are open tasks, which another section lists.
+    /// Marks the tasks in a text that are done now, and removes lists of tasks and sentences that are open tasks, which another section
+    /// lists.
     pub(super) fn without_listed_tasks(&self, text: &str) -> String {
         let tasks = self.entries.iter().filter(|entry| entry.row.memory.kind == MemoryType::Task);
         // A short beginning is found faster, and most tasks do not occur.
