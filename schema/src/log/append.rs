@@ -16,7 +16,7 @@ use crate::model::state_note::StateNote;
 /// How many bytes an append reads at the end of a log.
 pub const TAIL: u64 = 4 * 1024;
 
-/// The same if the last line is unterminated, because it may belong to a long entry.
+/// How many bytes an append reads if the last line is unterminated, because it may belong to a long entry.
 pub const LONG_TAIL: u64 = 256 * 1024;
 
 /// The most bytes that ever precede an entry: a title, a heading and a session mark.
@@ -43,59 +43,47 @@ enum LastLine {
     Blank,
 }
 
-/// The last bytes of a log, or the whole log.
+/// The last bytes of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogTail<'b> {
-    Whole(&'b [u8]),
-    Part(&'b [u8]),
+pub struct LogTail<'b> {
+    pub bytes: &'b [u8],
+    /// Whether these are all bytes of the log.
+    pub is_whole: bool,
 }
 
 impl<'b> LogTail<'b> {
-    fn bytes(self) -> &'b [u8] {
-        match self {
-            Self::Whole(bytes) | Self::Part(bytes) => bytes,
-        }
+    pub fn whole(bytes: &'b [u8]) -> Self {
+        Self { bytes, is_whole: true }
     }
 
     /// Whether the last line is unterminated.
     pub fn ends_mid_line(self) -> bool {
-        !self.bytes().is_empty() && !self.bytes().ends_with(b"\n")
+        !self.bytes.is_empty() && !self.bytes.ends_with(b"\n")
     }
 
     /// Returns the end of the log after `more` is appended.
     pub fn end_after(self, more: &[u8]) -> LogEnd {
-        let both = [self.bytes(), more].concat();
-        match self {
-            Self::Whole(_) => LogEnd::from_tail(LogTail::Whole(&both)),
-            Self::Part(_) => LogEnd::from_tail(LogTail::Part(&both)),
-        }
-    }
-
-    fn truncated(self, at: usize) -> Self {
-        match self {
-            Self::Whole(bytes) => Self::Whole(&bytes[..at]),
-            Self::Part(bytes) => Self::Part(&bytes[..at]),
-        }
+        LogEnd::from_tail(LogTail { bytes: &[self.bytes, more].concat(), ..self })
     }
 }
 
 impl LogEnd {
     pub fn from_tail(tail: LogTail<'_>) -> Self {
-        let text = String::from_utf8_lossy(tail.bytes());
-        let (mut part, text) = match tail {
-            LogTail::Whole(_) => (Some(LogPart::Chronological), text.strip_prefix('\u{feff}').unwrap_or(&text)),
+        let LogTail { bytes, is_whole } = tail;
+        let text = String::from_utf8_lossy(bytes);
+        let (mut part, text) = match is_whole {
+            true => (Some(LogPart::Chronological), text.strip_prefix('\u{feff}').unwrap_or(&text)),
             // The first line may have begun before these bytes.
-            LogTail::Part(_) => (None, text.split_once('\n').map_or("", |(_, whole_lines)| whole_lines)),
+            false => (None, text.split_once('\n').map_or("", |(_, whole_lines)| whole_lines)),
         };
         let mut mark = None;
         for line in text.lines() {
             part = LogPart::from_heading(line).or(part);
             mark = SessionMark::parse(line).or(mark);
         }
-        let bytes = tail.bytes();
         let last_line = match () {
             () if bytes.is_empty() => LastLine::None,
-            () if !bytes.ends_with(b"\n") => LastLine::Unterminated,
+            () if tail.ends_mid_line() => LastLine::Unterminated,
             () if bytes.ends_with(b"\n\n") || bytes.ends_with(b"\n\r\n") => LastLine::Blank,
             () => LastLine::Text,
         };
@@ -161,12 +149,12 @@ pub fn complete_interrupted(tail: LogTail<'_>, memory: &Memory, day: NaiveDate) 
     if !tail.ends_mid_line() {
         return None;
     }
-    let bytes = tail.bytes();
+    let bytes = tail.bytes;
     let longest = render(memory, LogKind::Daily(day)).len() + MAX_PREAMBLE;
     let mut start = bytes.len();
     while start > 0 && bytes.len() - start < longest {
         start = memrchr(b'\n', &bytes[..start - 1]).map_or(0, |newline| newline + 1);
-        let whole = LogEnd::from_tail(tail.truncated(start)).append_entry(memory, day);
+        let whole = LogEnd::from_tail(LogTail { bytes: &bytes[..start], ..tail }).append_entry(memory, day);
         if let Some(rest) = whole.strip_prefix(&bytes[start..]) {
             return Some(rest.to_vec());
         }
@@ -181,7 +169,7 @@ pub fn render_grouped(memories: &[&Memory], notes: &[&StateNote], kind: LogKind)
     };
     let mut sorted = memories.to_vec();
     sorted.sort_by_key(|memory| (!memory.kind.is_event()).then_some(memory.kind));
-    let mut ending = LogEnd::from_tail(LogTail::Whole(b""));
+    let mut ending = LogEnd::from_tail(LogTail::whole(b""));
     let mut file: Vec<u8> = sorted.iter().flat_map(|memory| ending.append_entry(memory, day)).collect();
     file.extend(notes.iter().flat_map(|note| ending.add_note(note, day)));
     file

@@ -67,7 +67,7 @@ pub(super) struct EntryFields {
     /// The context as a top-level field, which people and older versions wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<serde_json::Value>,
-    /// The same, a list or a text with commas.
+    /// The tags as a top-level field: a list or a text with commas.
     #[serde(skip_serializing_if = "Option::is_none")]
     tags: Option<serde_json::Value>,
 }

@@ -113,12 +113,12 @@ fn line_offset(file: &[u8], number: usize) -> usize {
 /// below them then.
 pub fn remove_entries(file: &[u8], parsed: &ParsedLog, gone: &HashSet<usize>) -> Vec<u8> {
     let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
-    let mut fates = vec![LineAction::Keep; lines.len()];
+    let mut is_removed = vec![false; lines.len()];
     let mut has_event = vec![false; lines.len()];
     for (number, LogEntry { memory, start_line, end_line }) in parsed.entries.iter().enumerate() {
         let (start, end) = (start_line - 1, (*end_line).min(lines.len()));
         if gone.contains(&number) {
-            fates[start.min(end)..end].fill(LineAction::Remove);
+            is_removed[start.min(end)..end].fill(true);
         } else if memory.kind.is_event() {
             has_event[start] = true;
         }
@@ -137,24 +137,18 @@ pub fn remove_entries(file: &[u8], parsed: &ParsedLog, gone: &HashSet<usize>) ->
             let is_of_others = wanted == LeadLine::Mark
                 && has_event[*start..end_before(|opener| opener == LeadLine::Mark)].contains(&true);
             let mut below = start + 1..end;
-            let is_empty = below.clone().all(|at| fates[at] == LineAction::Remove || lines[at].trim_ascii().is_empty());
-            if is_empty && !is_of_others && below.any(|at| fates[at] == LineAction::Remove) {
-                fates[*start..end].fill(LineAction::Remove);
+            let is_empty = below.clone().all(|at| is_removed[at] || lines[at].trim_ascii().is_empty());
+            if is_empty && !is_of_others && below.any(|at| is_removed[at]) {
+                is_removed[*start..end].fill(true);
                 // Also remove the blank line before it, unless that line separates what follows.
                 if end == lines.len() && *start > 0 && lines[start - 1].trim_ascii().is_empty() {
-                    fates[start - 1] = LineAction::Remove;
+                    is_removed[start - 1] = true;
                 }
             }
         }
     }
-    let kept = lines.iter().zip(&fates).filter(|(_, fate)| **fate == LineAction::Keep);
-    kept.flat_map(|(line, _)| line.iter().copied()).collect()
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LineAction {
-    Keep,
-    Remove,
+    let rest = lines.iter().zip(is_removed).filter(|(_, is_removed)| !is_removed);
+    rest.flat_map(|(line, _)| line.iter().copied()).collect()
 }
 
 /// A line that applies to the lines below it.

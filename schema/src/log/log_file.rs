@@ -127,11 +127,11 @@ pub fn append_bytes(
         return Ok(None);
     }
     let mut end = read_tail(&mut file, before.len(), TAIL).map_err(fault)?;
-    if !end.is_empty() && !end.ends_with(b"\n") {
+    if LogTail::whole(&end).ends_mid_line() {
         end = read_tail(&mut file, before.len(), LONG_TAIL).map_err(fault)?;
     }
     let is_whole = end.len() as u64 == before.len();
-    let bytes = make(if is_whole { LogTail::Whole(&end) } else { LogTail::Part(&end) });
+    let bytes = make(LogTail { bytes: &end, is_whole });
     if crash_point::is_armed("log.half") {
         let _ = file.write_all(&bytes[..bytes.len() / 2]);
         crash_point::crash("log.half");
@@ -151,19 +151,12 @@ pub fn append_bytes(
     Ok(FileStamp::from_metadata(&after).filter(|_| is_alone))
 }
 
+/// Returns the last bytes of a file of this length, at most `limit`. They are fewer if the file became shorter meanwhile.
 fn read_tail(file: &mut File, length: u64, limit: u64) -> io::Result<Vec<u8>> {
-    let start = length.saturating_sub(limit);
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = vec![0; usize::try_from(length - start).unwrap_or_default()];
-    let mut filled = 0;
-    // The file may become shorter meanwhile.
-    while filled < bytes.len() {
-        match file.read(&mut bytes[filled..])? {
-            0 => break,
-            more => filled += more,
-        }
-    }
-    bytes.truncate(filled);
+    let wanted = length.min(limit);
+    let mut bytes = Vec::with_capacity(usize::try_from(wanted).unwrap_or_default());
+    file.seek(SeekFrom::Start(length - wanted))?;
+    file.take(wanted).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

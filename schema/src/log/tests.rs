@@ -32,7 +32,7 @@ fn memory(session: &str, kind: MemoryType, time: &str, content: &str) -> Memory 
 fn write(file: &mut Vec<u8>, memory: &Memory, kind: LogKind) -> usize {
     match kind {
         LogKind::Daily(day) => {
-            let added = LogEnd::from_tail(LogTail::Whole(file)).append_entry(memory, day);
+            let added = LogEnd::from_tail(LogTail::whole(file)).append_entry(memory, day);
             file.extend(added);
         }
         LogKind::LongTerm => *file = insert_long_term(file, memory),
@@ -201,7 +201,7 @@ proptest! {
             memory.attributes = attributes;
             let before = parse(text(&file), day());
             let rest = skipped.index(file.len().max(1));
-            let tail = if rest == 0 { LogTail::Whole(&file) } else { LogTail::Part(&file[rest..]) };
+            let tail = LogTail { bytes: &file[rest..], is_whole: rest == 0 };
             let added = LogEnd::from_tail(tail).append_entry(&memory, NaiveDate::from_ymd_opt(2026, 1, 28).unwrap());
             file.extend(added);
             let after = parse(&String::from_utf8_lossy(&file), day());
@@ -220,10 +220,10 @@ proptest! {
         let day = NaiveDate::from_ymd_opt(2026, 1, 28).unwrap();
         let mut memory = memory(&session, MemoryType::ALL[of], "10:00:00", &content);
         memory.attributes = attributes;
-        let added = LogEnd::from_tail(LogTail::Whole(before.as_bytes())).append_entry(&memory, day);
+        let added = LogEnd::from_tail(LogTail::whole(before.as_bytes())).append_entry(&memory, day);
         let whole = [before.as_bytes(), &added].concat();
         let half = &whole[..before.len() + cut.index(added.len())];
-        let rest = complete_interrupted(LogTail::Whole(half), &memory, day);
+        let rest = complete_interrupted(LogTail::whole(half), &memory, day);
         match half.is_empty() || half.ends_with(b"\n") {
             true => prop_assert_eq!(rest, None),
             false => prop_assert_eq!([half, &rest.unwrap()].concat(), whole),

@@ -140,7 +140,7 @@ fn write_log(
                     return None;
                 }
                 let mut file = annotate_entries(bytes, kind, &log.parsed, &changes.annotated);
-                let mut ending = LogEnd::from_tail(LogTail::Whole(&file));
+                let mut ending = LogEnd::from_tail(LogTail::whole(&file));
                 for memory in &changes.missing {
                     file.extend(ending.append_entry(memory, day));
                 }

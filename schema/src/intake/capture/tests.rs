@@ -57,7 +57,7 @@ fn line_of(store: &Store, id: &MemoryId) -> usize {
 
 /// Returns the log of a memory's day with the entry appended.
 fn with_entry(log: &[u8], memory: &Memory) -> Vec<u8> {
-    [log, &LogEnd::from_tail(LogTail::Whole(log)).append_entry(memory, memory.at.date())].concat()
+    [log, &LogEnd::from_tail(LogTail::whole(log)).append_entry(memory, memory.at.date())].concat()
 }
 
 fn count_entries(store: &Store) -> usize {

@@ -101,9 +101,9 @@ fn append_creates_file_and_notices_replacement() {
         more.to_vec()
     };
     let after =
-        append_bytes(&path, FileState::read(&path), |tail| seen(tail, LogTail::Whole(b""), b"one\n")).unwrap().unwrap();
+        append_bytes(&path, FileState::read(&path), |tail| seen(tail, LogTail::whole(b""), b"one\n")).unwrap().unwrap();
     assert_eq!(Some(after), FileStamp::read(&path));
-    append_bytes(&path, FileState::read(&path), |tail| seen(tail, LogTail::Whole(b"one\n"), b"two\n"))
+    append_bytes(&path, FileState::read(&path), |tail| seen(tail, LogTail::whole(b"one\n"), b"two\n"))
         .unwrap()
         .unwrap();
     let replaced = append_bytes(&path, FileState::read(&path), |_| {
@@ -119,7 +119,7 @@ fn append_creates_file_and_notices_replacement() {
     save_aged(&path, "x".repeat(TAIL as usize) + "\nlast\n");
     assert_eq!(append_bytes(&path, file_state, |_| b"five\n".to_vec()).unwrap(), None);
     append_bytes(&path, FileState::read(&path), |tail| {
-        assert!(matches!(tail, LogTail::Part(bytes) if bytes.len() as u64 == TAIL));
+        assert!(!tail.is_whole && tail.bytes.len() as u64 == TAIL);
         Vec::new()
     })
     .unwrap();

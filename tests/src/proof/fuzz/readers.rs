@@ -130,7 +130,7 @@ pub fn check_log(input: &[u8]) -> Result<(), String> {
             let bytes = text.as_bytes();
             let after = match kind {
                 LogKind::Daily(day) => {
-                    [bytes, &LogEnd::from_tail(LogTail::Whole(bytes)).append_entry(&memory, day)].concat()
+                    [bytes, &LogEnd::from_tail(LogTail::whole(bytes)).append_entry(&memory, day)].concat()
                 }
                 LogKind::LongTerm => insert_long_term(bytes, &memory),
                 LogKind::Team => [bytes, render_shared(&memory).as_bytes()].concat(),
