@@ -107,18 +107,18 @@ fn run_command(command: Option<HookCommand>, arguments: Arguments) {
         Ok(HandledEvent::Ignored) => {}
         Ok(HandledEvent::Delivered { command, answer }) => {
             answer.iter().for_each(|answer| print_answer(answer));
-            note_time(command, started.elapsed());
+            record_time(command, started.elapsed());
         }
         // Without a store there is nowhere to report it.
         Err(fault) => LAYOUT.get().into_iter().for_each(|layout| hook_log::append_error(layout, &*fault)),
     }
 }
 
-/// Notes how long this process took, once.
-fn note_time(command: Option<HookCommand>, took: Duration) {
-    static NOTED: OnceLock<()> = OnceLock::new();
+/// Records how long this process took, once.
+fn record_time(command: Option<HookCommand>, took: Duration) {
+    static RECORDED: OnceLock<()> = OnceLock::new();
     if let Some(layout) = LAYOUT.get()
-        && NOTED.set(()).is_ok()
+        && RECORDED.set(()).is_ok()
     {
         hook_log::append_time(layout, command.map_or("unknown", HookCommand::name), took);
     }
@@ -141,11 +141,11 @@ fn exit_after(command: Option<HookCommand>) {
     let deadline = command.map_or(MAX_RUN_TIME, HookCommand::deadline);
     let watch = move || {
         thread::sleep(deadline.saturating_sub(SHUTDOWN_RESERVE));
-        let noting = thread::Builder::new().stack_size(SPOOL_STACK).spawn(move || {
+        let logging = thread::Builder::new().stack_size(SPOOL_STACK).spawn(move || {
             spool_and_log(&format!("stopped at its limit of {} ms, before everything was done", deadline.as_millis()));
-            note_time(command, deadline);
+            record_time(command, deadline);
         });
-        drop(noting);
+        drop(logging);
         thread::sleep(SHUTDOWN_RESERVE);
         process::exit(0);
     };
@@ -176,7 +176,7 @@ fn handle_event(command: Option<HookCommand>, arguments: Arguments) -> Result<Ha
     let command = command.or_else(of_event);
     let answer = dispatch_all(command, host, &payloads, layout, &loaded);
     if is_cut {
-        hook_log::append_note(layout, "an event of 64 MB or more: only its beginning is recorded");
+        hook_log::append_message(layout, "an event of 64 MB or more: only its beginning is recorded");
     }
     Ok(HandledEvent::Delivered { command, answer: answer? })
 }
@@ -215,7 +215,7 @@ fn spool_and_log(fault: &str) {
     if let Err(error) = spool_unsaved(layout) {
         hook_log::append_error(layout, &error);
     }
-    hook_log::append_note(layout, fault);
+    hook_log::append_message(layout, fault);
 }
 
 fn print_answer(text: &str) {

@@ -117,7 +117,7 @@ impl HookSession<'_> {
             Some(store) => Ok(store),
             none => {
                 let store = Store::open(self.layout.project(), LockTimeout::Hook)?;
-                store.notes().iter().for_each(|note| hook_log::append_note(self.layout, note));
+                store.messages().iter().for_each(|message| hook_log::append_message(self.layout, message));
                 Ok(none.insert(store))
             }
         }

@@ -174,7 +174,7 @@ impl Engine {
         model: Option<EmbeddingModel>,
         open_index: impl FnOnce(&Store, &RepairNotes) -> Result<Index, ToolError>,
     ) -> Result<Self, ToolError> {
-        let news = RepairNotes::from_notes(&store.take_notes());
+        let news = RepairNotes::from_notes(&store.take_messages());
         if *store.access() == StoreAccess::Full
             && let Err(error) = residue::remove_partial_files(&store)
         {

@@ -140,11 +140,11 @@ pub struct Database {
 impl Database {
     fn new(connection: Connection, path: Option<PathBuf>, file: Option<(u64, u64)>) -> rusqlite::Result<Self> {
         let db = Self { connection, path, identity: Cell::new(DatabaseIdentity { file, schema: 0 }) };
-        db.note_schema()?;
+        db.remember_schema()?;
         Ok(db)
     }
 
-    /// Returns the identity of the database since it was opened or its schema was last noted.
+    /// Returns the identity of the database since it was opened or its schema was last remembered.
     pub fn identity(&self) -> DatabaseIdentity {
         self.identity.get()
     }
@@ -159,7 +159,7 @@ impl Database {
     }
 
     /// Remembers the current schema as this connection's own. Call it after this connection changed the schema.
-    pub fn note_schema(&self) -> rusqlite::Result<()> {
+    pub fn remember_schema(&self) -> rusqlite::Result<()> {
         let schema = self.connection.query_row(SCHEMA_VERSION, [], |row| row.get(0))?;
         self.identity.set(DatabaseIdentity { schema, ..self.identity.get() });
         Ok(())
@@ -173,7 +173,7 @@ impl Database {
     /// that the log is truncated later.
     pub fn compact(&self) -> rusqlite::Result<bool> {
         self.connection.execute_batch("PRAGMA secure_delete = ON; VACUUM; PRAGMA secure_delete = OFF;")?;
-        self.note_schema()?;
+        self.remember_schema()?;
         truncate_wal(&self.connection)
     }
 }
@@ -220,7 +220,7 @@ pub fn reset(path: &Path, open: Option<&Database>, timeout: LockTimeout) -> Resu
         drop_all_objects(&db)
     };
     let is_in_use = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
-    let outcome = match open.map_or_else(reset, |db| drop_all_objects(db).and_then(|()| db.note_schema())) {
+    let outcome = match open.map_or_else(reset, |db| drop_all_objects(db).and_then(|()| db.remember_schema())) {
         // A database that cannot be opened may still be open in processes that started before its header was damaged. They accept only the
         // header that they know.
         Err(error) if is_damage(&error) || open.is_none() && is_in_use(&error) => {

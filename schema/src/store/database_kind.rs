@@ -4,7 +4,7 @@ use std::fmt;
 
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
-use crate::files::database;
+use crate::files::database::{self, Database};
 use crate::files::layout::Layout;
 
 /// The version of the tables in `memory.sql`.
@@ -97,12 +97,13 @@ fn is_go_database(db: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// Creates our tables, unless another process was faster.
-pub(super) fn create_database(db: &mut Connection) -> rusqlite::Result<()> {
+pub(super) fn create_database(db: &mut Database) -> rusqlite::Result<()> {
     let transaction = Transaction::new(db, TransactionBehavior::Immediate)?;
     if detect_kind(&transaction)? == DatabaseKind::Nothing {
         create_tables(&transaction)?;
     }
-    transaction.commit()
+    transaction.commit()?;
+    db.remember_schema()
 }
 
 /// Creates our tables and marks the database as ours, within the caller's transaction.

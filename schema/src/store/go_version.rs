@@ -44,7 +44,6 @@ pub(super) fn upgrade_from_go(store: &mut Store) -> Result<String, StoreError> {
     // Nothing of the old schema stays: triggers of another program would act on our rows.
     database::reset(&store.layout.memory_db(), Some(&store.db), store.lock_timeout)?;
     database_kind::create_database(&mut store.db)?;
-    store.db.note_schema()?;
     if redactions > 0 {
         store.with_transaction(|rows| rows.add_redactions(redactions))?;
     }

@@ -18,7 +18,7 @@ pub struct Store {
     pub(super) db: Database,
     pub(super) access: StoreAccess,
     pub(super) lock_timeout: LockTimeout,
-    pub(super) notes: Vec<String>,
+    pub(super) messages: Vec<String>,
 }
 
 /// The access that a store allows.
@@ -128,13 +128,13 @@ impl Store {
     }
 
     /// Messages for people about repairs and skipped parts when the store was opened.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    pub fn messages(&self) -> &[String] {
+        &self.messages
     }
 
     /// Takes the messages, for a caller that reports each of them once.
-    pub fn take_notes(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.notes)
+    pub fn take_messages(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.messages)
     }
 
     /// Returns a locator for the lines of memories in their files.

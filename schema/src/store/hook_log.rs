@@ -1,5 +1,5 @@
-//! The log of hook faults, and the file with the times of hooks. Hooks have no other place to report them; `memory_stats` and `doctor`
-//! report the faults, the page the times.
+//! The log of hooks, and the file with their times. A hook has no other place to report an error; `memory_stats` and `doctor` report what
+//! is in the log, the page the times.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -29,16 +29,16 @@ const WEEK: i64 = 7 * 24 * 60 * 60;
 
 /// Logs an error with its causes.
 pub fn append_error(layout: &Layout, error: &(dyn Error + 'static)) {
-    append_note(layout, &join_causes(error));
+    append_message(layout, &join_causes(error));
 }
 
-/// Logs a fault on one line, without secrets that a path in it may contain. If that fails, there is nowhere left to report it.
-pub fn append_note(layout: &Layout, text: &str) {
+/// Logs a message on one line, without secrets that a path in it may contain. If that fails, there is nowhere left to report it.
+pub fn append_message(layout: &Layout, text: &str) {
     let line = format!("{} {}\n", Moment::now().rfc3339(), redact(text).text.replace(['\n', '\r'], " "));
     append_line(&layout.hook_log_file(), &line);
 }
 
-/// Notes how long a hook ran.
+/// Records how long a hook ran.
 pub fn append_time(layout: &Layout, hook: &str, took: Duration) {
     append_line(&layout.hook_times_file(), &format!("{} {} {hook}\n", Moment::now().unix(), took.as_micros()));
 }
@@ -95,8 +95,8 @@ pub fn recent_times(layout: &Layout, now: &Moment) -> Vec<HookTimes> {
     found.into_iter().map(times).collect()
 }
 
-/// Returns the last faults of the week before `now`, newest first. Older ones are over, or happen again.
-pub fn recent_notes(layout: &Layout, now: &Moment) -> Vec<String> {
+/// Returns the messages of the week before `now`, newest first. Older ones are over, or happen again.
+pub fn recent_messages(layout: &Layout, now: &Moment) -> Vec<String> {
     let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let is_recent = |line: &&str| {
@@ -107,7 +107,7 @@ pub fn recent_notes(layout: &Layout, now: &Moment) -> Vec<String> {
 }
 
 /// Removes secrets that are known today.
-pub fn redact_notes(layout: &Layout, sanitizer: &Sanitizer) {
+pub fn redact_messages(layout: &Layout, sanitizer: &Sanitizer) {
     let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
     let redacted = sanitizer.redact(&text);
@@ -135,10 +135,10 @@ mod tests {
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();
         for n in 0..2_000 {
-            append_note(&layout, &format!("fault {n}\n{}", "x".repeat(60)));
+            append_message(&layout, &format!("fault {n}\n{}", "x".repeat(60)));
         }
         assert!(fs::metadata(layout.hook_log_file()).unwrap().len() <= LIMIT + 200);
-        assert!(recent_notes(&layout, &Moment::now())[0].contains("fault 1999 xxx"));
+        assert!(recent_messages(&layout, &Moment::now())[0].contains("fault 1999 xxx"));
     }
 
     #[test]
@@ -169,6 +169,6 @@ mod tests {
         fs::write(layout.hook_log_file(), "2026-01-01T10:00:00+09:00 old\nnot ours\n2026-01-08T09:00:00+09:00 new\n")
             .unwrap();
         let now = Moment::parse_rfc3339("2026-01-08T11:00:00+09:00").unwrap();
-        assert_eq!(recent_notes(&layout, &now), ["2026-01-08T09:00:00+09:00 new"]);
+        assert_eq!(recent_messages(&layout, &now), ["2026-01-08T09:00:00+09:00 new"]);
     }
 }

@@ -41,10 +41,10 @@ impl Store {
 
     fn open_database(layout: Layout, timeout: LockTimeout) -> Result<Self, StoreError> {
         let is_hook = timeout == LockTimeout::Hook;
-        let mut notes = Vec::new();
+        let mut messages = Vec::new();
         let mut db = match database::open(&layout.memory_db(), timeout) {
             Err(error) if error.is_damage() && !is_hook => {
-                notes.push(reset_database(&layout, None, timeout)?);
+                messages.push(reset_database(&layout, None, timeout)?);
                 database::open(&layout.memory_db(), timeout)?
             }
             Err(error) => return Self::open_read_only(layout, timeout, error.into()),
@@ -53,8 +53,8 @@ impl Store {
         for _ in 0..STEPS {
             match detect_kind(&db) {
                 Ok(DatabaseKind::Current) => {
-                    db.note_schema()?;
-                    return Ok(Self { layout, db, access: StoreAccess::Full, lock_timeout: timeout, notes });
+                    db.remember_schema()?;
+                    return Ok(Self { layout, db, access: StoreAccess::Full, lock_timeout: timeout, messages });
                 }
                 Ok(DatabaseKind::Newer(version)) => {
                     return Self::open_in_memory(layout, timeout, ReadOnlyReason::Newer(version));
@@ -70,18 +70,18 @@ impl Store {
                 Ok(_) if is_hook => return Err(StoreError::NeedsServer),
                 Ok(DatabaseKind::Earlier(version)) => {
                     match schema_upgrade::upgrade_schema(&layout, &mut db, version, timeout) {
-                        Err(error) if error.is_damage() => notes.push(reset_database(&layout, Some(&db), timeout)?),
+                        Err(error) if error.is_damage() => messages.push(reset_database(&layout, Some(&db), timeout)?),
                         Err(error) => return Self::open_read_only(layout, timeout, error),
                         Ok(()) => {}
                     }
                 }
                 Ok(DatabaseKind::GoVersion) => {
-                    let mut store = Self { layout, db, access: StoreAccess::Full, lock_timeout: timeout, notes };
-                    let note = go_version::upgrade_from_go(&mut store)?;
-                    store.notes.push(note);
+                    let mut store = Self { layout, db, access: StoreAccess::Full, lock_timeout: timeout, messages };
+                    let message = go_version::upgrade_from_go(&mut store)?;
+                    store.messages.push(message);
                     return Ok(store);
                 }
-                Ok(DatabaseKind::Foreign) | Err(_) => notes.push(reset_database(&layout, Some(&db), timeout)?),
+                Ok(DatabaseKind::Foreign) | Err(_) => messages.push(reset_database(&layout, Some(&db), timeout)?),
             }
         }
         Err(StoreError::NeedsServer)
@@ -92,11 +92,11 @@ impl Store {
         if self.access != StoreAccess::Full || database::integrity_errors(&self.db)?.is_empty() {
             return Ok(false);
         }
-        let mut notes = std::mem::take(&mut self.notes);
-        notes.push(reset_database(&self.layout, Some(&self.db), self.lock_timeout)?);
+        let mut messages = std::mem::take(&mut self.messages);
+        messages.push(reset_database(&self.layout, Some(&self.db), self.lock_timeout)?);
         *self = Self::open_database(self.layout.clone(), self.lock_timeout)?;
-        notes.append(&mut self.notes);
-        self.notes = notes;
+        messages.append(&mut self.messages);
+        self.messages = messages;
         Ok(true)
     }
 
@@ -117,7 +117,7 @@ impl Store {
                 unreadable.iter().try_for_each(|seq| delete.execute([seq]).map(drop))?;
                 rows.0.execute_batch("DELETE FROM files")
             })?;
-            self.notes
+            self.messages
                 .push(format!("{} rows of memory.db could not be read and come back from Markdown", unreadable.len()));
         }
         Ok(unreadable.len())
@@ -141,24 +141,22 @@ impl Store {
     fn open_in_memory(layout: Layout, timeout: LockTimeout, reason: ReadOnlyReason) -> Result<Self, StoreError> {
         let mut db = database::open_in_memory(Some(&layout.memory_db()))?;
         database_kind::create_database(&mut db)?;
-        db.note_schema()?;
-        let note = format!("the store is read-only: {reason}");
-        Ok(Self { layout, db, access: StoreAccess::ReadOnly(reason), lock_timeout: timeout, notes: vec![note] })
+        let message = format!("the store is read-only: {reason}");
+        Ok(Self { layout, db, access: StoreAccess::ReadOnly(reason), lock_timeout: timeout, messages: vec![message] })
     }
 
     /// Returns the same store with its rows in memory and without `memory.db`, for deleting on a full disk. The next process to open the
     /// store rebuilds the file from Markdown.
     pub fn without_database(self) -> Result<Self, StoreError> {
         let lock = self.lock()?;
-        let Self { layout, db, lock_timeout: timeout, notes, .. } = self;
+        let Self { layout, db, lock_timeout: timeout, messages, .. } = self;
         let path = layout.memory_db();
         drop(db);
         database::delete_files(&path).map_err(|source| StoreError::Io { doing: "delete", path, source })?;
         drop(lock);
         let mut db = database::open_in_memory(None)?;
         database_kind::create_database(&mut db)?;
-        db.note_schema()?;
-        Ok(Self { layout, db, access: StoreAccess::Full, lock_timeout: timeout, notes })
+        Ok(Self { layout, db, access: StoreAccess::Full, lock_timeout: timeout, messages })
     }
 }
 

@@ -196,7 +196,7 @@ fn damaged_database_is_copied_and_rebuilt_in_place(#[case] bytes: Vec<u8>) {
     let file = file_identity(&layout.memory_db());
     assert!(Store::open(project.path(), LockTimeout::Hook).unwrap_err().is_damage());
     let mut store = open(project.path());
-    assert!(store.notes()[0].contains("a copy of it is memory.db.damaged-"), "{:?}", store.notes());
+    assert!(store.messages()[0].contains("a copy of it is memory.db.damaged-"), "{:?}", store.messages());
     assert_eq!(file_identity(&layout.memory_db()), file);
     sync(&mut store);
     assert_eq!(all_memories(&store), before);
@@ -265,7 +265,7 @@ fn database_with_foreign_objects_is_reset(#[case] planted: &str) {
     assert!(matches!(Store::open(project.path(), LockTimeout::Hook), Err(StoreError::NeedsServer)));
     let mut store = open(project.path());
     assert_eq!((store.access(), detect_kind(&store.db)), (&StoreAccess::Full, Ok(DatabaseKind::Current)));
-    assert!(store.notes()[0].contains("is rebuilt from Markdown"), "{:?}", store.notes());
+    assert!(store.messages()[0].contains("is rebuilt from Markdown"), "{:?}", store.messages());
     sync(&mut store);
     assert_eq!(all_memories(&store), before);
 }

@@ -283,7 +283,7 @@ fn check_embedding(stats: &StatsOutput, reached: Option<Result<(), String>>) -> 
 
 /// Hooks must print nothing, so `doctor` reports their errors.
 fn check_hook_faults(layout: &Layout) -> DoctorCheck {
-    let faults = hook_log::recent_notes(layout, &Moment::now());
+    let faults = hook_log::recent_messages(layout, &Moment::now());
     let Some(newest) = faults.first() else {
         return DoctorCheck::fine("hooks", "no errors in the last seven days");
     };

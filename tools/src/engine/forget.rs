@@ -148,7 +148,7 @@ impl Engine {
         self.begin_forgetting()?;
         let scrubbed = self.with_repair(|engine| Ok(scrub(&mut engine.store, &sanitizer, reach)?))?;
         self.scrub_buffers(&sanitizer)?;
-        hook_log::redact_notes(self.store.layout(), &sanitizer);
+        hook_log::redact_messages(self.store.layout(), &sanitizer);
         let old = if scrubbed.changed.is_empty() { OldDatabases::Keep } else { old };
         let forgot = self.remove_traces_or_report(old, CompactScope::All)?;
         Ok((scrubbed, forgot))

@@ -61,7 +61,7 @@ impl Engine {
     }
 
     fn note_store_repairs(&mut self) {
-        self.store.take_notes().into_iter().for_each(|note| self.repair_notes.add(note));
+        self.store.take_messages().into_iter().for_each(|note| self.repair_notes.add(note));
     }
 }
 

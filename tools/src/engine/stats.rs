@@ -31,7 +31,7 @@ pub(super) fn collect_stats(store: &Store, index: &Index, notes: &[String]) -> R
     let mut problems = settings::load(store.layout()).problems;
     problems.extend_from_slice(notes);
     problems.extend(encoding_problem(store));
-    let faults = hook_log::recent_notes(store.layout(), &Moment::now());
+    let faults = hook_log::recent_messages(store.layout(), &Moment::now());
     problems.extend(faults.into_iter().take(FAULTS).map(|fault| format!("hook: {fault}")));
     Ok(StatsOutput {
         project: store.layout().project().to_string_lossy().into_owned(),

@@ -44,7 +44,7 @@ fn upgrade_keeps_every_row_in_place(#[case] version: i64, #[case] count: usize) 
     let rows = std::thread::scope(|scope| {
         let open = || {
             let store = open(project.path());
-            assert_eq!((store.access(), store.notes()), (&StoreAccess::Full, &[][..]));
+            assert_eq!((store.access(), store.messages()), (&StoreAccess::Full, &[][..]));
             store.rows().inserted_after(0, 100).unwrap()
         };
         let all: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
@@ -82,7 +82,7 @@ fn changed_schema_is_reset_not_upgraded(#[case] version: i64, #[case] fault: &st
     Connection::open(layout.memory_db()).unwrap().execute_batch(fault).unwrap();
     fs::write(layout.store_path(LOG), "- [10:30:15] **User Prompt**: one\n").unwrap();
     let mut store = open(project.path());
-    assert!(store.notes()[0].contains("a copy of it is memory.db.damaged-"), "{:?}", store.notes());
+    assert!(store.messages()[0].contains("a copy of it is memory.db.damaged-"), "{:?}", store.messages());
     assert_eq!(*store.access(), StoreAccess::Full);
     assert_eq!(sync(&mut store).added, 1);
 }

@@ -34,7 +34,7 @@ fn go_database_is_upgraded_without_loss() {
     assert!(matches!(Store::open(project.path(), LockTimeout::Hook), Err(StoreError::NeedsServer)));
 
     let mut store = open(project.path());
-    assert!(store.notes()[0].contains("5 memories, 3 of them written"), "{:?}", store.notes());
+    assert!(store.messages()[0].contains("5 memories, 3 of them written"), "{:?}", store.messages());
     assert_eq!(sync(&mut store), SyncReport::default());
     let memories = all_memories(&store);
     assert_eq!(memories.len(), 5, "{memories:#?}");
@@ -90,7 +90,7 @@ fn go_texts_are_cleaned_and_long_ones_stay_complete() {
     assert!(text.contains(&long));
     assert_eq!(all_memories(&store).len(), 2);
     assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("3"));
-    assert!(store.notes()[0].contains("; secrets removed: 3"), "{:?}", store.notes());
+    assert!(store.messages()[0].contains("; secrets removed: 3"), "{:?}", store.messages());
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn go_row_completes_its_entry_in_the_log() {
                - only here too\n\n## Learning\n\n- two lines\n\n## Mine\n\n- x\n";
     fs::write(layout.store_path(LOG), log).unwrap();
     let store = open(project.path());
-    assert!(store.notes()[0].contains("5 memories, 1 of them written into"), "{:?}", store.notes());
+    assert!(store.messages()[0].contains("5 memories, 1 of them written into"), "{:?}", store.messages());
     let rows = store.rows().list(&MemoryFilter::default(), 100).unwrap();
     let mut found: Vec<_> = rows
         .iter()
@@ -192,7 +192,7 @@ fn numeric_text_is_a_time_of_the_go_version(#[case] time: &str) {
     go_store(project.path(), &[["g1", "s1", "decision", "Use Redis", "", time]]);
     let store = open(project.path());
     assert_eq!(all_memories(&store)[0].at.unix(), 1_769_563_815);
-    assert!(!store.notes()[0].contains("dated"), "{:?}", store.notes());
+    assert!(!store.messages()[0].contains("dated"), "{:?}", store.messages());
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn undated_rows_get_the_date_of_their_log_or_are_counted() {
     let found = store.rows().by_id(&MemoryId::parse("g1").unwrap()).unwrap().unwrap();
     assert_eq!(found.memory.at.local_second(), "2026-01-28T10:40:00");
     assert_eq!(all_memories(&store).len(), 2);
-    assert!(store.notes()[0].contains("; 1 had no readable date and are dated today"), "{:?}", store.notes());
+    assert!(store.messages()[0].contains("; 1 had no readable date and are dated today"), "{:?}", store.messages());
 }
 
 /// Creates a store as a version of the Go program leaves it.
