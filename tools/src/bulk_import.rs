@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use schema::files::crash_point;
-use schema::intake::capture::{COPY, Destination, PreparedMemory, WINDOW, append_all, note, repeated_by, settled_by};
+use schema::intake::capture::{
+    COPY_SECONDS, Destination, PreparedMemory, REPEAT_SECONDS, append_all, note, repeated_by, settled_by,
+};
 use schema::log::LogKind;
 use schema::model::failure::{Success, signature};
 use schema::model::memory::{Memory, MemoryId, MemoryType, content_hash};
@@ -236,7 +238,7 @@ impl BulkImporter {
             None => repeated_by(store.rows(), memory)?.map(|row| row.memory.id),
         };
         let Some(about) = known else { return Ok(None) };
-        let (from, to) = (memory.at.unix() - COPY, memory.at.unix() + COPY);
+        let (from, to) = (memory.at.unix() - COPY_SECONDS, memory.at.unix() + COPY_SECONDS);
         let is_noted = store.rows().is_repeated_between(&about, from, to)?;
         let note = StateNote { about, at: memory.at, change: StateChange::Repeated };
         Ok(Some(if is_noted { ImportDecision::Duplicate } else { ImportDecision::Repeats(note) }))
@@ -266,7 +268,7 @@ impl BulkImporter {
         }
         let bound = |seconds: i64| Moment::from_unix(memory.at.unix() + seconds, Some(0)).map(|at| at.utc());
         let around = |reach: i64| (bound(-reach).unwrap_or_default(), bound(reach).unwrap_or_default());
-        let (from, to) = around(WINDOW);
+        let (from, to) = around(REPEAT_SECONDS);
         for in_long_term in if long_term { &[true][..] } else { &[false, true] } {
             if rows.find_duplicate(memory, *in_long_term, &from, &to)?.is_some() {
                 return Ok(true);
@@ -275,7 +277,7 @@ impl BulkImporter {
         if !memory.kind.is_event() {
             return Ok(rows.find_same_conclusion(memory, long_term)?.is_some());
         }
-        let (from, to) = around(COPY);
+        let (from, to) = around(COPY_SECONDS);
         if rows.has_text_between(memory, &from, &to)? {
             return Ok(true);
         }
@@ -311,8 +313,8 @@ impl SeenMemories {
         let near = |times: Option<&Vec<i64>>, reach: i64| {
             times.is_some_and(|times| times.iter().any(|time| (time - at).abs() <= reach))
         };
-        near(self.times.get(&(memory.session_id.clone(), memory.kind, hash.clone())), WINDOW)
-            || near(self.anywhere.get(&(memory.kind, hash.clone())), COPY)
+        near(self.times.get(&(memory.session_id.clone(), memory.kind, hash.clone())), REPEAT_SECONDS)
+            || near(self.anywhere.get(&(memory.kind, hash.clone())), COPY_SECONDS)
             || self.conclusions.contains(&(memory.kind, hash.clone(), long_term))
             || memory.kind == MemoryType::AssistantResponse
                 && self.said.get(&memory.session_id) == Some(&(memory.kind, hash))

@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 pub use log_writer::append_all;
 use log_writer::{LogWriter, WriteTarget};
 pub use note::Noted;
-pub use settled::{COPY, repeated_by, settled_by};
+pub use settled::{COPY_SECONDS, repeated_by, settled_by};
 
 use crate::files::crash_point;
 use crate::files::layout::Layout;
 pub use crate::intake::prepare::{
-    ALSO_LIMIT, Delivery, Destination, Draft, LIMIT, METADATA_DEPTH, METADATA_LIMIT, PreparedMemory, metadata_error,
-    prepare,
+    ALSO_LIMIT, Delivery, Destination, Draft, METADATA_DEPTH, METADATA_LIMIT, PreparedMemory, TEXT_LIMIT,
+    metadata_error, prepare,
 };
 use crate::intake::spool;
 use crate::log::log_file::{self, FileState, now_millis};
@@ -31,7 +31,7 @@ use crate::store::forgotten::{self, ForgottenHashes};
 use crate::store::{EntryState, MemoryRow, PendingWrite, RESTORED_AGE, Rows, Store, StoreError};
 
 /// For how many seconds the same text in a session counts as the same memory.
-pub const WINDOW: i64 = 60;
+pub const REPEAT_SECONDS: i64 = 60;
 
 /// The outcome of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl CaptureTransaction<'_> {
                 return Ok(CaptureOutcome::Duplicate(Box::new(row)));
             }
             if let WriteTarget::Write(log) = &mut self.target {
-                memory.at = log.time_of_repeat(&memory, WINDOW)?.unwrap_or(memory.at);
+                memory.at = log.time_of_repeat(&memory, REPEAT_SECONDS)?.unwrap_or(memory.at);
             }
             if let Some(row) = find_duplicate(self.rows, &mut memory, self.kind)? {
                 if self.is_in_file(&row)? {
@@ -350,7 +350,9 @@ fn find_duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlit
     let bound = |seconds| Moment::from_unix(memory.at.unix() + seconds, Some(0)).map(|at| at.utc()).unwrap_or_default();
     let places = if long_term { &[true][..] } else { &[false, true] };
     for in_long_term in places {
-        if let Some(row) = rows.find_duplicate(memory, *in_long_term, &bound(-WINDOW), &bound(WINDOW))? {
+        if let Some(row) =
+            rows.find_duplicate(memory, *in_long_term, &bound(-REPEAT_SECONDS), &bound(REPEAT_SECONDS))?
+        {
             return Ok(Some(row));
         }
     }

@@ -3,7 +3,7 @@
 use crate::files::crash_point;
 use crate::intake::capture::{CaptureOutcome, commit, note, restore_overwritten};
 use crate::intake::prepare::Delivery;
-use crate::intake::spool::{NOTE, contains, files, read, remove, set_aside};
+use crate::intake::spool::{NOTE_EXTENSION, contains, files, read, remove, set_aside};
 use crate::intake::wire_memory::WireMemory;
 use crate::model::state_note::StateNote;
 use crate::store::{IdClaims, PendingWrite, Store, StoreError};
@@ -35,7 +35,7 @@ pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
 /// Stores the notes that wait, and returns how many.
 fn drain_notes(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
     let mut kept = 0;
-    for path in files(store.layout(), NOTE).into_iter().take(limit) {
+    for path in files(store.layout(), NOTE_EXTENSION).into_iter().take(limit) {
         let Some(bytes) = read(&path)? else { continue };
         let notes = StateNote::parse(&String::from_utf8_lossy(&bytes));
         if notes.is_empty() {

@@ -13,10 +13,10 @@ use crate::privacy::private_tags::strip_private;
 use crate::privacy::sanitizer::Sanitizer;
 
 /// The longest text that is stored of one event, in bytes. A longer one keeps its start and its end.
-pub const LIMIT: usize = 64 * 1024;
+pub const TEXT_LIMIT: usize = 64 * 1024;
 
 /// The longest text that is searched for secrets as a whole, in bytes. A hook has one second.
-const REDACTION_WINDOW: usize = 16 * LIMIT;
+const REDACTION_WINDOW: usize = 16 * TEXT_LIMIT;
 
 /// The longest metadata of one memory, in bytes of JSON.
 pub const METADATA_LIMIT: usize = 16 * 1024;
@@ -92,7 +92,7 @@ pub fn prepare(draft: Draft, sanitizer: &Sanitizer) -> Option<PreparedMemory> {
     if content.is_empty() {
         return None;
     }
-    let content = truncate_middle(content, LIMIT).into_owned();
+    let content = truncate_middle(content, TEXT_LIMIT).into_owned();
     let session_id = sanitizer.clean(&draft.session_id).text.into_owned();
     let origin = draft.attributes.origin.map(|origin| sanitizer.clean(&origin).text.into_owned());
     let metadata = match metadata_error(&draft.attributes.metadata) {

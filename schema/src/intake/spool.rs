@@ -30,8 +30,8 @@ pub fn write_memory(layout: &Layout, prepared: &PreparedMemory) -> Result<PathBu
 /// Writes a note into the spool, unless it waits there already. The names of notes of one second sort in the order in which they came.
 pub fn put_note(layout: &Layout, note: &StateNote) -> Result<(), StoreError> {
     let line = note.to_comment();
-    let ending = format!("-{}.{NOTE}", &content_hash(&line)[..32]);
-    if files(layout, NOTE).iter().any(|path| path.to_string_lossy().ends_with(&ending)) {
+    let ending = format!("-{}.{NOTE_EXTENSION}", &content_hash(&line)[..32]);
+    if files(layout, NOTE_EXTENSION).iter().any(|path| path.to_string_lossy().ends_with(&ending)) {
         return Ok(());
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
@@ -40,7 +40,7 @@ pub fn put_note(layout: &Layout, note: &StateNote) -> Result<(), StoreError> {
 }
 
 /// The file extension of notes. Earlier versions ignore such files.
-pub(super) const NOTE: &str = "note";
+pub(super) const NOTE_EXTENSION: &str = "note";
 
 fn put_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, StoreError> {
     let path = layout.spool_dir().join(name);
@@ -82,7 +82,7 @@ fn write_file(file: &mut File, json: &[u8]) -> io::Result<()> {
 
 /// How many memories and notes wait.
 pub fn count(layout: &Layout) -> usize {
-    files(layout, "json").len() + files(layout, NOTE).len()
+    files(layout, "json").len() + files(layout, NOTE_EXTENSION).len()
 }
 
 /// Reads a file of the spool, or returns `None` if another process was faster.

@@ -1,6 +1,6 @@
 //! Changes the text of a memory for a person.
 
-use schema::intake::capture::{Draft, LIMIT, prepare};
+use schema::intake::capture::{Draft, TEXT_LIMIT, prepare};
 use schema::settings;
 use schema::store::MemoryRow;
 
@@ -31,8 +31,8 @@ impl Engine {
         if text.trim().is_empty() {
             return Err(ToolError::Invalid(format!("the new text is empty; `forget {id}` deletes the memory")));
         }
-        if text.len() > LIMIT {
-            let text = format!("the new text is {} bytes, over the limit of {LIMIT}; shorten it", text.len());
+        if text.len() > TEXT_LIMIT {
+            let text = format!("the new text is {} bytes, over the limit of {TEXT_LIMIT}; shorten it", text.len());
             return Err(ToolError::Invalid(text));
         }
         let draft = Draft::new("", before.memory.kind, text, before.memory.at);

@@ -7,7 +7,9 @@ use schema::files::store_file;
 use schema::host::code::anchored::CodePlace;
 use schema::host::code::changes::current_code;
 use schema::host::track_buffer::files_of_turn;
-use schema::intake::capture::{CaptureOutcome, Destination, Draft, LIMIT, PreparedMemory, metadata_error, prepare};
+use schema::intake::capture::{
+    CaptureOutcome, Destination, Draft, PreparedMemory, TEXT_LIMIT, metadata_error, prepare,
+};
 use schema::log::{LogKind, find_lines};
 use schema::model::memory::{MemoryAttributes, MemoryId};
 use schema::model::moment::Moment;
@@ -33,9 +35,9 @@ pub(super) fn prepare_save(
     if input.content.trim().is_empty() {
         return Err(ToolError::Invalid("content is empty: give the text to remember".to_owned()));
     }
-    if input.content.len() > LIMIT {
+    if input.content.len() > TEXT_LIMIT {
         return Err(ToolError::Invalid(format!(
-            "content is {} bytes, over the limit of {LIMIT}: save a summary and leave the rest in a file",
+            "content is {} bytes, over the limit of {TEXT_LIMIT}: save a summary and leave the rest in a file",
             input.content.len()
         )));
     }

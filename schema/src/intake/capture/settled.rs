@@ -24,7 +24,7 @@ const LISTS: usize = 2;
 const TURN_FAILURES: usize = 20;
 
 /// The most seconds between the copies of one event in several transcripts of a host, and between the clocks of a hook and a transcript.
-pub const COPY: i64 = 2;
+pub const COPY_SECONDS: i64 = 2;
 
 /// Returns the failure that a memory repeats, in any session.
 pub fn repeated_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<Option<MemoryRow>> {
@@ -45,7 +45,7 @@ pub fn settled_by(rows: Rows<'_>, success: &Success) -> rusqlite::Result<Vec<(Me
         if !is_settled_by(&row.memory.content, &success.attempt) {
             continue;
         }
-        let until = Moment::from_unix(at.unix() + COPY, Some(0)).unwrap_or(at);
+        let until = Moment::from_unix(at.unix() + COPY_SECONDS, Some(0)).unwrap_or(at);
         if rows.state_at(&row.memory.id, &until)?.phase == Phase::Open {
             settled.push((row.memory.id, at));
         }

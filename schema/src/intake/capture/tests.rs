@@ -215,10 +215,10 @@ fn private_or_blank_text_is_not_captured() {
 
 #[test]
 fn text_over_the_limit_keeps_its_start_and_end() {
-    let text = format!("start{}끝", "가".repeat(LIMIT));
+    let text = format!("start{}끝", "가".repeat(TEXT_LIMIT));
     let prepared = prepare(draft(MemoryType::UserPrompt, 0, &text)).unwrap();
     let content = &prepared.draft().content;
-    assert!(content.len() <= LIMIT && content.starts_with("start가") && content.ends_with("가끝"));
+    assert!(content.len() <= TEXT_LIMIT && content.starts_with("start가") && content.ends_with("가끝"));
     assert!(content.contains("characters left out …]"));
 }
 

@@ -62,7 +62,7 @@ impl InputReader {
         if again.text != kept.as_str() {
             return Err(format!("cleaning twice changes the text: {kept:?} to {:?}", again.text));
         }
-        if kept.len() > schema::intake::capture::LIMIT + 256 {
+        if kept.len() > schema::intake::capture::TEXT_LIMIT + 256 {
             return Err(format!("{} bytes are kept", kept.len()));
         }
         Ok(())

@@ -25,7 +25,7 @@ fn event_sent_again_after_a_crash_is_one_entry(#[case] kind: MemoryType) {
     assert_eq!(id(capture(&mut store, said(1)).unwrap()), first);
     assert_eq!((store.rows().count_after(0).unwrap(), count_entries(&store)), (1, 1));
     lose_row(&mut store, &first);
-    capture(&mut store, said(WINDOW + 1)).unwrap();
+    capture(&mut store, said(REPEAT_SECONDS + 1)).unwrap();
     assert_eq!(count_entries(&store), 2, "it was said again");
 }
 
