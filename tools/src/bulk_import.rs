@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use schema::files::crash_point;
 use schema::intake::capture::{
-    COPY_SECONDS, Destination, PreparedMemory, REPEAT_SECONDS, append_all, note, repeated_by, settled_by,
+    COPY_SECONDS, Destination, PreparedMemory, REPEAT_SECONDS, append_all, append_notes, repeated_by, settled_by,
 };
 use schema::log::LogKind;
 use schema::model::failure::{Success, signature};
@@ -180,13 +180,13 @@ impl BulkImporter {
         crash_point::crash_if_armed("bulk.done");
         drop(lock);
         // Written last, because a failure of this batch may be resolved and fail again within it.
-        note(store, &notes)?;
+        append_notes(store, &notes)?;
         for (id, success) in &successes {
             let change = StateChange::Resolved(Settlement::DoneBy(id.to_string()));
             let settled = settled_by(store.rows(), success)?.into_iter();
             let notes: Vec<StateNote> =
                 settled.map(|(about, at)| StateNote { about, at, change: change.clone() }).collect();
-            note(store, &notes)?;
+            append_notes(store, &notes)?;
         }
         Ok(())
     }

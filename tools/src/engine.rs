@@ -47,7 +47,7 @@ use schema::host::code::anchored::checkout_root;
 use schema::host::code::changes::ChangeDetector;
 use schema::host::code::renamed::{ListingPlace, RenamedFiles};
 use schema::host::hook::SessionSource;
-use schema::intake::capture::{CaptureOutcome, PreparedMemory, commit, commit_all, note};
+use schema::intake::capture::{CaptureOutcome, PreparedMemory, append_notes, commit, commit_all};
 use schema::intake::drain::drain;
 use schema::intake::queue::RecalledMemory;
 use schema::intake::spool;
@@ -331,8 +331,8 @@ impl Engine {
     }
 
     /// Notes changes of states.
-    pub fn note(&mut self, notes: &[StateNote]) -> Result<(), ToolError> {
-        self.with_repair(|engine| Ok(note(&mut engine.store, notes).map(drop)?))
+    pub fn append_notes(&mut self, notes: &[StateNote]) -> Result<(), ToolError> {
+        self.with_repair(|engine| Ok(append_notes(&mut engine.store, notes).map(drop)?))
     }
 
     /// Builds the result of `memory_save`.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 pub use log_writer::append_all;
 use log_writer::{LogWriter, WriteTarget};
-pub use note::Noted;
+pub use note::{NoteCounts, append_notes};
 pub use settled::{COPY_SECONDS, repeated_by, settled_by};
 
 use crate::files::crash_point;
@@ -28,7 +28,7 @@ use crate::model::moment::Moment;
 use crate::model::state_note::{SESSION, Settlement, StateChange, StateNote};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::forgotten::{self, ForgottenHashes};
-use crate::store::{EntryState, MemoryRow, PendingWrite, RESTORED_AGE, Rows, Store, StoreError};
+use crate::store::{EntryState, MemoryRow, RESTORED_AGE, Rows, Store, StoreError};
 
 /// For how many seconds the same text in a session counts as the same memory.
 pub const REPEAT_SECONDS: i64 = 60;
@@ -59,18 +59,13 @@ pub fn commit(store: &mut Store, prepared: &PreparedMemory) -> Result<CaptureOut
     Ok(commit_to_log(store, std::slice::from_ref(prepared))?.swap_remove(0))
 }
 
-/// Appends notes to the logs of their days, or spools them while another program is writing these. Idempotent.
-pub fn note(store: &mut Store, notes: &[StateNote]) -> Result<Noted, StoreError> {
-    note::append_notes(store, notes, &spool::put_note)
-}
-
 /// Stores memories in order and returns the outcome of each. Memories of the same log are written together.
 pub fn commit_all(store: &mut Store, memories: &[PreparedMemory]) -> Vec<Result<CaptureOutcome, StoreError>> {
     let mut outcomes = Vec::with_capacity(memories.len());
     while let [first, rest @ ..] = &memories[outcomes.len()..] {
         let same = 1 + rest.iter().take_while(|other| other.log_kind() == first.log_kind()).count();
         match commit_to_log(store, &memories[outcomes.len()..][..same]) {
-            Ok(kept) => outcomes.extend(kept.into_iter().map(Ok)),
+            Ok(saved) => outcomes.extend(saved.into_iter().map(Ok)),
             // If a batch fails, try its memories one by one, so that each gets its own error.
             Err(_) if same > 1 => outcomes.push(commit(store, first)),
             Err(error) => outcomes.push(Err(error)),
@@ -82,18 +77,18 @@ pub fn commit_all(store: &mut Store, memories: &[PreparedMemory]) -> Vec<Result<
 /// Stores memories of one log.
 fn commit_to_log(store: &mut Store, memories: &[PreparedMemory]) -> Result<Vec<CaptureOutcome>, StoreError> {
     let Some(kind) = memories.first().map(PreparedMemory::log_kind) else { return Ok(Vec::new()) };
-    let kept = with_capture_transaction(store, kind, |transaction| {
+    let outcomes = with_capture_transaction(store, kind, |transaction| {
         memories.iter().map(|prepared| transaction.capture(prepared)).collect()
     })?;
     crash_point::crash_if_armed("capture.done");
-    Ok(kept)
+    Ok(outcomes)
 }
 
 /// Appends entries again that another program overwrote, at most `limit`, and only after that program has finished. Returns how many.
 pub(crate) fn restore_overwritten(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
     let waiting = store.rows().pending_rows()?.into_iter();
     let mut restored = 0;
-    for row in waiting.filter(|row| row.pending_write == PendingWrite::Overwritten).take(limit) {
+    for row in waiting.filter(|row| row.entry == EntryState::Overwritten).take(limit) {
         let Some(kind) = LogKind::from_path(&row.path) else { continue };
         restored +=
             usize::from(with_capture_transaction(store, kind, |transaction| transaction.restore_entry(row.seq))?);
@@ -143,7 +138,7 @@ impl CaptureTransaction<'_> {
                 return Ok(CaptureOutcome::Duplicate(Box::new(row)));
             }
             if let WriteTarget::Write(log) = &mut self.target {
-                memory.at = log.time_of_repeat(&memory, REPEAT_SECONDS)?.unwrap_or(memory.at);
+                memory.at = log.time_of_repeat(&memory)?.unwrap_or(memory.at);
             }
             if let Some(row) = find_duplicate(self.rows, &mut memory, self.kind)? {
                 if self.is_in_file(&row)? {
@@ -156,8 +151,10 @@ impl CaptureTransaction<'_> {
                 }
             }
         }
-        match self.write_entry(&memory)? {
-            Ok(path) => {
+        match &mut self.target {
+            WriteTarget::Write(log) => {
+                log.add_entry(&memory)?;
+                let path = log.name().to_owned();
                 if !is_replay {
                     forgotten::unforget(self.layout, &path, &memory)?;
                 }
@@ -167,12 +164,13 @@ impl CaptureTransaction<'_> {
                 self.close_tasks(&memory)?;
                 Ok(CaptureOutcome::Saved { id: memory.id, path })
             }
-            Err(path) => {
+            WriteTarget::Wait(path) => {
+                let path = path.clone();
                 if waiting.is_none() {
                     if !is_replay {
                         spool::write_memory(self.layout, prepared)?;
                     }
-                    self.record_row(&memory, &path, EntryState::Pending, None)?;
+                    self.record_row(&memory, &path, EntryState::Waiting, None)?;
                 }
                 Ok(CaptureOutcome::Waiting { id: memory.id, path })
             }
@@ -233,48 +231,31 @@ impl CaptureTransaction<'_> {
             return Ok(());
         }
         let note = StateNote { about: row.memory.id.clone(), at: memory.at, change: StateChange::Confirmed(fields) };
-        let is_being_written = matches!(&self.target, WriteTarget::Wait(_));
-        if is_being_written { spool::put_note(self.layout, &note) } else { self.add_note(note) }
+        self.add_note(note)
     }
 
+    /// Adds a note to the log, or spools it while another program is writing the log.
     fn add_note(&mut self, note: StateNote) -> Result<(), StoreError> {
-        if let WriteTarget::Write(log) = &mut self.target
-            && !self.rows.has_note(&note)?
-        {
-            self.rows.add_note(log.name(), &note)?;
-            log.add_note(note);
+        match &mut self.target {
+            WriteTarget::Write(log) => Ok(log.add_note(self.rows, note).map(drop)?),
+            WriteTarget::Wait(_) => spool::put_note(self.layout, &note),
         }
-        Ok(())
     }
 
     /// Appends an overwritten entry again, unless that program may still be writing. Returns whether it did.
     fn restore_entry(&mut self, seq: i64) -> Result<bool, StoreError> {
-        let is_settled = matches!(&self.target, WriteTarget::Write(log) if log.is_quiet());
-        let row = self.rows.by_seq(seq)?.filter(|row| is_settled && row.pending_write == PendingWrite::Overwritten);
+        let WriteTarget::Write(log) = &mut self.target else { return Ok(false) };
+        let row = self.rows.by_seq(seq)?.filter(|row| log.is_quiet() && row.entry == EntryState::Overwritten);
         let Some(MemoryRow { memory, path, .. }) = row else { return Ok(false) };
         if ForgottenHashes::read(self.layout)?.contains_entry(&path, &memory) {
             self.rows.delete(seq)?;
             self.rows.refresh_session(&memory.session_id)?;
             return Ok(false);
         }
-        let Ok(path) = self.write_entry(&memory)? else { return Ok(false) };
+        log.add_entry(&memory)?;
         // See `RESTORED_AGE`: a later save without it deletes it on purpose.
-        self.rows.set_entry_state(seq, &path, EntryState::At(now_millis() - RESTORED_AGE))?;
+        self.rows.set_entry_state(seq, log.name(), EntryState::At(now_millis() - RESTORED_AGE))?;
         Ok(true)
-    }
-
-    /// Adds an entry to what is written to its file at the end, and returns the file. The inner error is the file that another program is
-    /// writing.
-    fn write_entry(&mut self, memory: &Memory) -> Result<Result<String, String>, StoreError> {
-        match &mut self.target {
-            WriteTarget::Write(log) => {
-                if !log.has_entry(memory)? {
-                    log.add_entry(memory.clone());
-                }
-                Ok(Ok(log.name().to_owned()))
-            }
-            WriteTarget::Wait(name) => Ok(Err(name.clone())),
-        }
     }
 
     /// Whether a memory is still in its file. Somebody may have deleted it there, and no reader may have noticed yet.
@@ -283,10 +264,10 @@ impl CaptureTransaction<'_> {
         let path = self.layout.store_path(&row.path);
         let known = self.rows.log_state(&row.path)?;
         let file_state = FileState::read(&path);
-        let is_in_step = known.as_ref().map(|known| known.stamp) == file_state.stamp;
+        let is_in_sync = known.as_ref().map(|known| known.stamp) == file_state.stamp;
         let is_added = matches!(&self.target, WriteTarget::Write(log) if log.has_added(&row.memory));
         let is_being_rewritten = file_state.is_being_rewritten(known.as_ref().map(|known| known.stamp.size));
-        if is_in_step || is_added || row.is_pending() || is_being_rewritten {
+        if is_in_sync || is_added || row.is_pending() || is_being_rewritten {
             return Ok(true);
         }
         // If the file cannot be read now, assume that it still has the entry.

@@ -59,10 +59,8 @@ impl Store {
     pub fn synced_log(&self, name: &str) -> Result<Option<SyncedLog>, StoreError> {
         let stamp = FileStamp::read(&self.layout.store_path(name)).filter(|_| LogKind::from_path(name).is_some());
         let known = self.rows().log_state(name)?;
-        let is_in_step = |known: &LogState| Some(known.stamp) == stamp;
-        Ok(known
-            .filter(is_in_step)
-            .map(|LogState { stamp, read_mark: reading, .. }| SyncedLog { stamp, read_mark: reading }))
+        let is_in_sync = |known: &LogState| Some(known.stamp) == stamp;
+        Ok(known.filter(is_in_sync).map(|LogState { stamp, read_mark, .. }| SyncedLog { stamp, read_mark }))
     }
 
     /// Whether a log changed since its rows were derived.
@@ -128,7 +126,7 @@ impl Rows<'_> {
         let recent = self.written_since(name, from)?.into_iter();
         let mut lost: Vec<MemoryRow> = recent.take_while(|row| !is_there(&row.memory)).collect();
         // A save cannot overwrite an entry that is newer.
-        lost.retain(|row| row.written_at.is_some_and(|at| at <= saved_at + SLACK));
+        lost.retain(|row| row.entry.written_at().is_some_and(|at| at <= saved_at + SLACK));
         lost.reverse();
         Ok(lost)
     }
@@ -137,14 +135,8 @@ impl Rows<'_> {
         let sql = "SELECT state, size, own_state, reading, disturbed_at, saved_at FROM files WHERE path = ?1";
         let read = |row: &rusqlite::Row<'_>| {
             let stamp = FileStamp { state: row.get(0)?, size: row.get(1)? };
-            let (disturbed_at, saved_at) = (row.get(4)?, row.get(5)?);
-            Ok(LogState {
-                stamp,
-                own_state: row.get(2)?,
-                read_mark: row.get(3)?,
-                foreign_write_at: disturbed_at,
-                saved_at,
-            })
+            let (own_state, read_mark) = (row.get(2)?, row.get(3)?);
+            Ok(LogState { stamp, own_state, read_mark, foreign_write_at: row.get(4)?, saved_at: row.get(5)? })
         };
         self.0.prepare_cached(sql)?.query_row([name], read).optional()
     }
@@ -156,12 +148,12 @@ impl Rows<'_> {
         name: &str,
         after: FileStamp,
         saved_at: Option<i64>,
-        is_in_step: bool,
+        is_in_sync: bool,
     ) -> rusqlite::Result<()> {
         let sql = "INSERT INTO files (path, state, size, own_state, saved_at) VALUES (?1, ?2, ?3, ?4, ?5)
              ON CONFLICT (path) DO UPDATE SET state = excluded.state, size = excluded.size, own_state = excluded.own_state,
                  saved_at = excluded.saved_at, disturbed_at = NULL";
-        let state = if is_in_step { after.state } else { FileStamp::unread(after.size).state };
+        let state = if is_in_sync { after.state } else { FileStamp::unread(after.size).state };
         self.0.prepare_cached(sql)?.execute(params![name, state, after.size, after.state, saved_at]).map(drop)
     }
 

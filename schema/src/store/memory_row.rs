@@ -18,9 +18,7 @@ pub struct MemoryRow {
     /// The newest memory that replaces this one.
     pub superseded_by: Option<MemoryId>,
     pub access_count: i64,
-    /// When capture appended the entry, in milliseconds since 1970, or `None` if the entry was read from its file.
-    pub written_at: Option<i64>,
-    pub pending_write: PendingWrite,
+    pub entry: EntryState,
     /// The state that follows from the notes about the memory.
     pub state: MemoryState,
 }
@@ -46,18 +44,8 @@ impl MemoryRow {
 
     /// Whether the entry waits to be written.
     pub fn is_pending(&self) -> bool {
-        self.pending_write != PendingWrite::No
+        self.entry.waiting() != 0
     }
-}
-
-/// Whether an entry waits to be written, and why. The numbers are the values in the column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PendingWrite {
-    No = 0,
-    /// Another program was writing the file. The memory is in the spool.
-    New = 1,
-    /// Another program overwrote the entry. Only the row has it.
-    Overwritten = 2,
 }
 
 /// Conditions that a memory is shared or not. `0` follows `/`.
@@ -124,14 +112,14 @@ pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, 
 
 /// How an entry got into its file, or why it is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum EntryState {
+pub enum EntryState {
     /// Capture appended it at this time, in milliseconds since 1970.
     At(i64),
     /// It was read from the file.
     Found,
-    /// It waits in the spool.
-    Pending,
-    /// Another program overwrote it.
+    /// Another program was writing the file. The memory waits in the spool.
+    Waiting,
+    /// Another program overwrote it. Only the row has it.
     Overwritten,
 }
 
@@ -140,11 +128,12 @@ impl EntryState {
         if let Self::At(at) = self { Some(at) } else { None }
     }
 
-    pub(super) fn pending_write(self) -> PendingWrite {
+    /// The value of the column `waiting`.
+    pub(super) fn waiting(self) -> i64 {
         match self {
-            Self::At(_) | Self::Found => PendingWrite::No,
-            Self::Pending => PendingWrite::New,
-            Self::Overwritten => PendingWrite::Overwritten,
+            Self::At(_) | Self::Found => 0,
+            Self::Waiting => 1,
+            Self::Overwritten => 2,
         }
     }
 }
@@ -185,11 +174,10 @@ pub(super) fn read_row(row: &SqlRow<'_>) -> rusqlite::Result<MemoryRow> {
         path: row.get(10)?,
         superseded_by: id(16)?,
         access_count: row.get(15)?,
-        written_at: row.get(12)?,
-        pending_write: match row.get(17)? {
-            1 => PendingWrite::New,
-            2 => PendingWrite::Overwritten,
-            _ => PendingWrite::No,
+        entry: match (row.get(17)?, row.get::<_, Option<i64>>(12)?) {
+            (1, _) => EntryState::Waiting,
+            (2, _) => EntryState::Overwritten,
+            (_, written_at) => written_at.map_or(EntryState::Found, EntryState::At),
         },
         state: MemoryState {
             phase: Phase::of_name(row.get_ref(18)?.as_str_or_null()?),

@@ -45,7 +45,7 @@ impl Rows<'_> {
                 memory.at.offset_seconds(),
                 attributes.done,
                 written.written_at(),
-                written.pending_write() as i64,
+                written.waiting(),
                 attributes.auto,
                 attributes.source.as_ref().map(MemoryId::as_str),
                 attributes.also,
@@ -58,7 +58,7 @@ impl Rows<'_> {
     /// Records where the entry of a memory is, and how it got there.
     pub(crate) fn set_entry_state(&self, seq: i64, path: &str, written: EntryState) -> rusqlite::Result<()> {
         let sql = "UPDATE memories SET path = ?2, written_at = ?3, waiting = ?4 WHERE seq = ?1";
-        let values = params![seq, path, written.written_at(), written.pending_write() as i64];
+        let values = params![seq, path, written.written_at(), written.waiting()];
         self.0.prepare_cached(sql)?.execute(values).map(drop)
     }
 

@@ -110,13 +110,11 @@ impl Store {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let Some(LogSnapshot { mut seen, bytes, snapshot, lock, is_complete: is_whole }) =
-                self.snapshot_log(path)?
-            else {
+            let Some(LogSnapshot { mut seen, bytes, snapshot, lock, is_complete }) = self.snapshot_log(path)? else {
                 return Ok(work.report);
             };
             let is_last = attempts >= ATTEMPTS;
-            if !is_whole && !is_last {
+            if !is_complete && !is_last {
                 continue;
             }
             // Captures wait only for a reader that lost the race again and again.
@@ -149,13 +147,13 @@ impl Store {
         let snapshot = Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred)?;
         // A transaction takes its snapshot at the first read.
         snapshot.query_row("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT 1)", [], |_| Ok(()))?;
-        let is_whole = FileStamp::read(&file) == stamp;
+        let is_complete = FileStamp::read(&file) == stamp;
         Ok(Some(LogSnapshot {
             seen: ReadState { mark, state: known, stamp, notes: Vec::new() },
             bytes,
             snapshot,
             lock,
-            is_complete: is_whole,
+            is_complete,
         }))
     }
 
@@ -314,17 +312,17 @@ enum RowChange {
 /// A row as it was when its log was read.
 struct ReadRow {
     seq: i64,
-    written_at: Option<i64>,
+    entry: EntryState,
 }
 
 impl ReadRow {
     fn of(row: &MemoryRow) -> Self {
-        Self { seq: row.seq, written_at: row.written_at }
+        Self { seq: row.seq, entry: row.entry }
     }
 
     /// Returns the row, unless a capture found meanwhile that its entry was overwritten, or has appended it again.
     fn if_unchanged(&self, rows: Rows<'_>) -> rusqlite::Result<Option<MemoryRow>> {
-        Ok(rows.by_seq(self.seq)?.filter(|row| !row.is_pending() && row.written_at == self.written_at))
+        Ok(rows.by_seq(self.seq)?.filter(|row| row.entry == self.entry))
     }
 }
 

@@ -43,7 +43,7 @@ impl Engine {
             false => schema::model::code_anchor::CodeContext::default(),
         };
         let change = StateChange::Confirmed(confirmation(&self.session_id, &code));
-        self.note(&[StateNote { about: id, at: Moment::now(), change }])?;
+        self.append_notes(&[StateNote { about: id, at: Moment::now(), change }])?;
         Ok(ConfirmedMemory { row, files: code.anchors.into_iter().map(|anchor| anchor.path).collect() })
     }
 }

@@ -93,7 +93,7 @@ impl Engine {
 
     /// Keeps a candidate away, until a moment or for good. The note is part of the Markdown.
     pub fn dismiss(&mut self, candidate: &ReviewCandidate, until: Option<Moment>) -> Result<(), ToolError> {
-        self.note(&[candidate.dismissal(until)])
+        self.append_notes(&[candidate.dismissal(until)])
     }
 
     /// Keeps a candidate away for [`REVIEW_PAUSE_DAYS`].

@@ -108,7 +108,11 @@ impl Engine {
         if settlement != Settlement::Undone && self.is_written_by_hand(&row)? {
             self.edit_attributes(&id, |attributes| attributes.done = true)?;
         }
-        self.note(&[StateNote { about: id.clone(), at: Moment::now(), change: StateChange::Closed(settlement) }])?;
+        self.append_notes(&[StateNote {
+            about: id.clone(),
+            at: Moment::now(),
+            change: StateChange::Closed(settlement),
+        }])?;
         let (_, row) = self.find_by_prefix(id.as_str())?;
         Ok(Task { state: self.state_of_task(&row)?, row })
     }

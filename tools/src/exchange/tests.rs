@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use schema::files::database::LockTimeout;
-use schema::intake::capture::{capture, note};
+use schema::intake::capture::{append_notes, capture};
 use schema::store::Store;
 
 use super::*;
@@ -156,7 +156,7 @@ proptest! {
             };
             StateNote { about: row.memory.id, at: Moment::from_unix(1_769_563_800 + 86_400 * n as i64, Some(0)).unwrap(), change }
         });
-        note(&mut store, &changes.collect::<Vec<_>>()).unwrap();
+        append_notes(&mut store, &changes.collect::<Vec<_>>()).unwrap();
         for format in ["jsonl", "json", "md"] {
             assert_round_trip(&store, format);
         }

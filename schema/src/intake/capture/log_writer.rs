@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use chrono::NaiveDate;
 use memchr::{memmem, memrchr};
 
+use super::REPEAT_SECONDS;
 use crate::files::file_stamp::FileStamp;
 use crate::files::layout::Layout;
 use crate::log::log_file::{self, FileState, LastChange, now_millis};
@@ -113,7 +114,7 @@ impl LogWriter {
     }
 
     /// Whether the log has the entry of a memory already, because a killed process wrote no row for it.
-    pub(crate) fn has_entry(&mut self, memory: &Memory) -> Result<bool, StoreError> {
+    fn has_entry(&mut self, memory: &Memory) -> Result<bool, StoreError> {
         if self.is_in_sync {
             return Ok(false);
         }
@@ -122,9 +123,9 @@ impl LogWriter {
         Ok(may_contain(content, memory, kind) && find_entry(content, memory, &name, kind).is_some())
     }
 
-    /// Returns the time of an entry that says the same in the same session at most `window` seconds earlier or later, if the log may have
+    /// Returns the time of an entry that says the same in the same session at most [`REPEAT_SECONDS`] earlier or later, if the log may have
     /// entries without rows. A killed process left it there, and its event is sent again.
-    pub(crate) fn time_of_repeat(&mut self, memory: &Memory, window: i64) -> Result<Option<Moment>, StoreError> {
+    pub(crate) fn time_of_repeat(&mut self, memory: &Memory) -> Result<Option<Moment>, StoreError> {
         if self.is_in_sync {
             return Ok(None);
         }
@@ -137,7 +138,7 @@ impl LogWriter {
         }
         let is_same = |other: &Memory| {
             (&other.session_id, other.kind, &other.content) == (&memory.session_id, memory.kind, &memory.content)
-                && (other.at.unix() - memory.at.unix()).abs() <= window
+                && (other.at.unix() - memory.at.unix()).abs() <= REPEAT_SECONDS
         };
         let entries = parse(&String::from_utf8_lossy(content), kind).entries;
         Ok(entries.into_iter().map(|entry| entry.memory).find(is_same).map(|other| other.at))
@@ -151,14 +152,22 @@ impl LogWriter {
         Ok(&content[..end])
     }
 
-    /// Adds an entry to be written.
-    pub(crate) fn add_entry(&mut self, memory: Memory) {
-        self.added.push(memory);
+    /// Adds the entry of a memory to be written, unless the log has it.
+    pub(crate) fn add_entry(&mut self, memory: &Memory) -> Result<(), StoreError> {
+        if !self.has_entry(memory)? {
+            self.added.push(memory.clone());
+        }
+        Ok(())
     }
 
-    /// Adds a note to be written to the log of a day.
-    pub(crate) fn add_note(&mut self, note: StateNote) {
+    /// Adds a note to be written to the log of a day, with its row. Returns `false` if a log has the note already.
+    pub(crate) fn add_note(&mut self, rows: Rows<'_>, note: StateNote) -> rusqlite::Result<bool> {
+        if rows.has_note(&note)? {
+            return Ok(false);
+        }
+        rows.add_note(&self.name, &note)?;
         self.notes.push(note);
+        Ok(true)
     }
 
     /// Makes the next reader read the log, even if no other program changes it.
@@ -230,9 +239,7 @@ pub fn append_all(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Resu
                 WriteTarget::Wait(name) => return Err(StoreError::BeingRewritten(layout.store_path(&name))),
             };
             for memory in memories {
-                if !log.has_entry(memory)? {
-                    log.add_entry(memory.clone());
-                }
+                log.add_entry(memory)?;
             }
             if insert_rows(rows, log.name(), memories)? < memories.len() {
                 // An entry has the id of another one. Reading the log decides which of the two gets it.

@@ -3,56 +3,45 @@
 use std::collections::BTreeMap;
 
 use super::log_writer::{LogWriter, WriteTarget};
-use crate::files::layout::Layout;
+use crate::intake::spool;
 use crate::log::LogKind;
 use crate::model::state_note::StateNote;
 use crate::store::{Store, StoreError};
 
 /// How many notes were saved, and how many wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Noted {
+pub struct NoteCounts {
     pub saved: usize,
     /// In the spool, because another program is writing their log.
     pub waiting: usize,
 }
 
-/// Appends notes to the logs of their days. Idempotent. Notes for a log that another program is writing go to `put_aside`.
-pub(super) fn append_notes(
-    store: &mut Store,
-    notes: &[StateNote],
-    put_aside: &dyn Fn(&Layout, &StateNote) -> Result<(), StoreError>,
-) -> Result<Noted, StoreError> {
+/// Appends notes to the logs of their days, or spools them while another program is writing these. Idempotent.
+pub fn append_notes(store: &mut Store, notes: &[StateNote]) -> Result<NoteCounts, StoreError> {
     store.require_writable()?;
     let mut by_day: BTreeMap<_, Vec<&StateNote>> = BTreeMap::new();
     for note in notes {
         by_day.entry(note.at.date()).or_default().push(note);
     }
-    let mut noted = Noted::default();
+    let mut counts = NoteCounts::default();
     for (day, notes) in by_day {
         let _lock = store.lock()?;
         let layout = store.layout().clone();
         let more = store.with_log_transaction(|rows| {
-            let mut log = match LogWriter::choose_file(rows, &layout, LogKind::Daily(day))? {
-                WriteTarget::Write(log) => log,
-                WriteTarget::Wait(_) => {
-                    notes.iter().try_for_each(|note| put_aside(&layout, note))?;
-                    return Ok(Noted { saved: 0, waiting: notes.len() });
-                }
+            let WriteTarget::Write(mut log) = LogWriter::choose_file(rows, &layout, LogKind::Daily(day))? else {
+                notes.iter().try_for_each(|note| spool::put_note(&layout, note))?;
+                return Ok(NoteCounts { saved: 0, waiting: notes.len() });
             };
             let mut saved = 0;
             for note in &notes {
-                if !rows.has_note(note)? {
-                    rows.add_note(log.name(), note)?;
-                    log.add_note((*note).clone());
-                    saved += 1;
-                }
+                saved += usize::from(log.add_note(rows, (*note).clone())?);
             }
             log.write(rows)?;
-            Ok(Noted { saved, waiting: 0 })
+            Ok(NoteCounts { saved, waiting: 0 })
         })?;
-        noted = Noted { saved: noted.saved + more.saved, waiting: noted.waiting + more.waiting };
+        counts = NoteCounts { saved: counts.saved + more.saved, waiting: counts.waiting + more.waiting };
     }
-    Ok(noted)
+    Ok(counts)
 }
 
 #[cfg(test)]
@@ -61,9 +50,8 @@ mod tests {
 
     use super::*;
     use crate::files::database::LockTimeout;
-    use crate::intake::capture::{Draft, capture, note};
+    use crate::intake::capture::{Draft, capture};
     use crate::intake::drain::drain;
-    use crate::intake::spool;
     use crate::model::memory::{MemoryId, MemoryType};
     use crate::model::moment::Moment;
     use crate::model::state_note::{MemoryState, Phase, Settlement, StateChange};
@@ -97,7 +85,7 @@ mod tests {
         let id = failure(&mut store);
         let notes = [StateNote { change: StateChange::Repeated, ..resolved(&id, 5) }, resolved(&id, 9)];
         for saved in [2, 0] {
-            assert_eq!(note(&mut store, &notes).unwrap(), Noted { saved, waiting: 0 });
+            assert_eq!(append_notes(&mut store, &notes).unwrap(), NoteCounts { saved, waiting: 0 });
         }
         let expected = MemoryState {
             phase: Phase::Resolved,
@@ -139,7 +127,7 @@ mod tests {
             std::fs::write(&log, b"").unwrap();
         }
         for change in [&resolved(&id, 9), &undone] {
-            note(&mut store, std::slice::from_ref(change)).unwrap();
+            append_notes(&mut store, std::slice::from_ref(change)).unwrap();
         }
         if is_busy {
             std::fs::write(&log, whole).unwrap();
@@ -166,7 +154,7 @@ mod tests {
         let id = failure(&mut store);
         // A day later, in another log.
         let later = "2026-01-29.md";
-        note(&mut store, &[resolved(&id, 86_400)]).unwrap();
+        append_notes(&mut store, &[resolved(&id, 86_400)]).unwrap();
         let text = |name: &str| std::fs::read_to_string(store.layout().store_path(name)).unwrap();
         let other = tempfile::tempdir().unwrap();
         let mut other = Store::open(other.path(), LockTimeout::Server).unwrap();
@@ -190,7 +178,7 @@ mod tests {
         let whole = std::fs::read(&log).unwrap();
         // An editor truncates a file before it writes.
         std::fs::write(&log, b"").unwrap();
-        assert_eq!(note(&mut store, &[resolved(&id, 9)]).unwrap(), Noted { saved: 0, waiting: 1 });
+        assert_eq!(append_notes(&mut store, &[resolved(&id, 9)]).unwrap(), NoteCounts { saved: 0, waiting: 1 });
         assert_eq!((drain(&mut store, 9).unwrap(), spool::count(&spool)), (0, 1));
         std::fs::write(&log, whole).unwrap();
         assert_eq!((drain(&mut store, 9).unwrap(), spool::count(&spool)), (1, 0));

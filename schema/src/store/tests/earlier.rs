@@ -64,7 +64,7 @@ fn upgrade_keeps_every_row_in_place(#[case] version: i64, #[case] count: usize) 
         assert!(old.query_row("SELECT mtime FROM files", [], |row| row.get::<_, i64>(0)).is_err());
     } else {
         // Unchanged rows are taken over, because no log says when an entry was written.
-        let kept = rows.iter().map(|row| (row.memory.attributes.done, row.written_at.is_some()));
+        let kept = rows.iter().map(|row| (row.memory.attributes.done, matches!(row.entry, EntryState::At(_))));
         assert_eq!(kept.filter(|kept| kept.0 || kept.1).collect::<Vec<_>>(), [(false, true), (true, false)]);
     }
     let closed = rows.iter().filter(|row| row.state.phase == Phase::Closed).count();

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::state_note::MemoryState;
-use schema::store::{MemoryRow, PendingWrite};
+use schema::store::{EntryState, MemoryRow};
 
 use super::*;
 use crate::search::candidate::ScoreReasons;
@@ -41,8 +41,7 @@ fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevan
         path,
         superseded_by: None,
         access_count: 0,
-        written_at: None,
-        pending_write: PendingWrite::No,
+        entry: EntryState::Found,
         state: MemoryState::default(),
     };
     let mut tokens = Vec::new();

@@ -63,7 +63,7 @@ fn resolved_and_closed_memories_are_not_shown() {
     {
         fixture.second += 1;
         let at = Moment::from_unix(fixture.second, Some(32_400)).unwrap();
-        note(&mut fixture.store, &[StateNote { about, at, change }]).unwrap();
+        append_notes(&mut fixture.store, &[StateNote { about, at, change }]).unwrap();
     }
     let text = fixture.startup_brief();
     assert!(!text.contains("Translate") && !text.contains("make docs") && text.contains("cargo deny"), "{text}");

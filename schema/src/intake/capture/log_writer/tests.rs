@@ -8,7 +8,7 @@ use crate::model::memory::{MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::forgotten;
-use crate::store::{MemoryFilter, MemoryRow, Store, StoreError};
+use crate::store::{EntryState, MemoryFilter, MemoryRow, Store, StoreError};
 
 fn prepared(kind: MemoryType, second: i64, content: &str, destination: Destination) -> PreparedMemory {
     let draft = Draft {
@@ -31,7 +31,7 @@ fn store(project: &tempfile::TempDir) -> Store {
 fn contents(store: &Store) -> (Vec<MemoryRow>, Vec<String>) {
     let mut rows = store.rows().list(&MemoryFilter::default(), 100).unwrap();
     rows.sort_by_key(|row| row.seq);
-    rows.iter_mut().for_each(|row| row.written_at = None);
+    rows.iter_mut().for_each(|row| row.entry = EntryState::Found);
     let logs = store.layout().markdown_files().unwrap();
     (rows, logs.iter().map(|path| fs::read_to_string(store.layout().store_path(path)).unwrap()).collect())
 }
