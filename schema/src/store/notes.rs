@@ -49,8 +49,8 @@ impl Rows<'_> {
         let mut notes = Vec::new();
         while let Some(row) = found.next()? {
             let about = MemoryId::parse(row.get_ref(0)?.as_str()?);
-            let at = Moment::parse_rfc3339(row.get_ref(1)?.as_str()?)
-                .and_then(|at| Moment::from_unix(at.unix(), row.get(2).ok()));
+            let at = Moment::parse_rfc3339(row.get_ref(1)?.as_str()?);
+            let at = at.and_then(|at| Moment::from_unix(at.unix(), row.get(2).ok()));
             let change = change(row.get_ref(3)?.as_str()?, row.get_ref(4)?.as_str()?);
             notes.extend((|| Some(StateNote { about: about?, at: at?, change: change? }))());
         }
@@ -87,18 +87,13 @@ impl Rows<'_> {
 
     /// Returns the last confirmation of a memory: its time and its fields.
     pub fn last_confirmation(&self, id: &MemoryId) -> rusqlite::Result<Option<(Moment, Map<String, Value>)>> {
-        let sql = "SELECT at, utc_offset, value FROM notes WHERE about = ?1 AND change = ?2
+        let sql = "SELECT about, at, utc_offset, change, value FROM notes WHERE about = ?1 AND change = 'confirmed'
              ORDER BY at DESC, length(path) DESC, path DESC, position DESC LIMIT 1";
-        let mut statement = self.0.prepare_cached(sql)?;
-        let mut found = statement.query([id.as_str(), CONFIRMED])?;
-        let Some(row) = found.next()? else { return Ok(None) };
-        let at = Moment::parse_rfc3339(row.get_ref(0)?.as_str()?);
-        let at = at.and_then(|at| Moment::from_unix(at.unix(), row.get(1).ok()));
-        let fields = match change(CONFIRMED, row.get_ref(2)?.as_str()?) {
-            Some(StateChange::Confirmed(fields)) => fields,
-            _ => Map::new(),
-        };
-        Ok(at.map(|at| (at, fields)))
+        let last = self.read_notes(sql, id.as_str())?.pop();
+        Ok(last.and_then(|StateNote { at, change, .. }| match change {
+            StateChange::Confirmed(fields) => Some((at, fields)),
+            _ => None,
+        }))
     }
 
     /// Returns the standing of a memory.

@@ -1,6 +1,6 @@
 //! SQL on `memories` and `meta`: a method for each statement. Touches no files.
 
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Params, Row as SqlRow, params, params_from_iter};
 
 use super::memory_row::{AND_OWN, COLUMNS, EntryState, MemoryFilter, MemoryRow, conversion_error, read_row};
 use crate::log::LONG_TERM_FILE;
@@ -19,6 +19,18 @@ const HASH_DIGITS: usize = 32;
 const HOLDS_TEXT: &str = "content_hash = substr(?1, 1, 32)";
 
 impl Rows<'_> {
+    /// Returns the memories that a query selects. `rest` follows `SELECT … FROM memories`.
+    fn select(&self, rest: &str, values: impl Params) -> rusqlite::Result<Vec<MemoryRow>> {
+        let sql = format!("SELECT {COLUMNS} FROM memories {rest}");
+        self.0.prepare_cached(&sql)?.query_map(values, read_row)?.collect()
+    }
+
+    /// Returns the first memory that a query selects.
+    fn select_one(&self, rest: &str, values: impl Params) -> rusqlite::Result<Option<MemoryRow>> {
+        let sql = format!("SELECT {COLUMNS} FROM memories {rest}");
+        self.0.prepare_cached(&sql)?.query_row(values, read_row).optional()
+    }
+
     /// Inserts a memory and returns its sequence number.
     pub(crate) fn insert(&self, memory: &Memory, path: &str, written: EntryState) -> rusqlite::Result<i64> {
         let attributes = &memory.attributes;
@@ -83,20 +95,17 @@ impl Rows<'_> {
     }
 
     pub fn by_id(&self, id: &MemoryId) -> rusqlite::Result<Option<MemoryRow>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1");
-        self.0.prepare_cached(&sql)?.query_row([id.as_str()], read_row).optional()
+        self.select_one("WHERE id = ?1", [id.as_str()])
     }
 
     /// Returns the memories whose entries claim an id: the one that has it, and copies with ids derived from it.
     pub(crate) fn claimants(&self, claim: &MemoryId) -> rusqlite::Result<Vec<MemoryRow>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1 OR (id > ?2 AND id < ?3)");
         let stem = claim.copy_stem();
         // `/` follows `.`, which begins the mark of a copy.
         let bounds = params![claim.as_str(), format!("{stem}."), format!("{stem}/")];
-        let mut statement = self.0.prepare_cached(&sql)?;
-        let found = statement.query_map(bounds, read_row)?.collect::<rusqlite::Result<Vec<MemoryRow>>>()?;
-        let claims = |row: &MemoryRow| row.memory.id == *claim || row.memory.id == claim.for_copy(&row.path);
-        Ok(found.into_iter().filter(claims).collect())
+        let mut found = self.select("WHERE id = ?1 OR (id > ?2 AND id < ?3)", bounds)?;
+        found.retain(|row| row.memory.id == *claim || row.memory.id == claim.for_copy(&row.path));
+        Ok(found)
     }
 
     /// Gives a memory another id. Nothing else changes, so whatever is derived from the memory stays valid.
@@ -121,8 +130,7 @@ impl Rows<'_> {
     }
 
     pub fn by_seq(&self, seq: i64) -> rusqlite::Result<Option<MemoryRow>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1");
-        self.0.prepare_cached(&sql)?.query_row([seq], read_row).optional()
+        self.select_one("WHERE seq = ?1", [seq])
     }
 
     /// Returns the memories with these sequence numbers, in the same order, with `None` for those that are gone.
@@ -141,8 +149,7 @@ impl Rows<'_> {
     /// Returns the memories whose entries wait to be written, oldest first.
     pub(crate) fn pending_rows(&self) -> rusqlite::Result<Vec<MemoryRow>> {
         // SQLite would read all rows in their order, although almost none waits.
-        let sql = format!("SELECT {COLUMNS} FROM memories INDEXED BY memories_waiting WHERE waiting > 0 ORDER BY seq");
-        self.0.prepare_cached(&sql)?.query_map([], read_row)?.collect()
+        self.select("INDEXED BY memories_waiting WHERE waiting > 0 ORDER BY seq", [])
     }
 
     /// Whether the entry of any memory waits to be written.
@@ -154,14 +161,12 @@ impl Rows<'_> {
 
     /// Returns all memories of one file in the order of their insertion.
     pub fn by_path(&self, path: &str) -> rusqlite::Result<Vec<MemoryRow>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories WHERE path = ?1 ORDER BY seq");
-        self.0.prepare_cached(&sql)?.query_map([path], read_row)?.collect()
+        self.select("WHERE path = ?1 ORDER BY seq", [path])
     }
 
     /// Returns the memories of a file whose entries capture appended since a moment, in milliseconds since 1970, last one first.
     pub(crate) fn written_since(&self, path: &str, from: i64) -> rusqlite::Result<Vec<MemoryRow>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories WHERE path = ?1 AND written_at >= ?2 ORDER BY seq DESC");
-        self.0.prepare_cached(&sql)?.query_map(params![path, from], read_row)?.collect()
+        self.select("WHERE path = ?1 AND written_at >= ?2 ORDER BY seq DESC", params![path, from])
     }
 
     /// Returns the files that have memories.
@@ -171,8 +176,7 @@ impl Rows<'_> {
 
     /// Returns the memories that were inserted after a watermark, oldest first.
     pub fn inserted_after(&self, seq: i64, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq > ?1 ORDER BY seq LIMIT ?2");
-        self.0.prepare_cached(&sql)?.query_map(params![seq, limit as i64], read_row)?.collect()
+        self.select("WHERE seq > ?1 ORDER BY seq LIMIT ?2", params![seq, limit as i64])
     }
 
     /// Returns the removals after a watermark: the number of each, and the sequence number that was removed.
@@ -208,58 +212,53 @@ impl Rows<'_> {
         from: &str,
         to: &str,
     ) -> rusqlite::Result<Option<MemoryRow>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
+        let query = format!(
+            "INDEXED BY memories_by_content
              WHERE {HOLDS_TEXT} AND session_id = ?2 AND type = ?3
                  AND (path = ?4) = ?5{AND_OWN} AND created_at BETWEEN ?6 AND ?7
              ORDER BY created_at, seq LIMIT 1"
         );
         let hash = content_hash(&memory.content);
         let values = params![hash, memory.session_id, memory.kind.as_str(), LONG_TERM_FILE, long_term, from, to];
-        self.0.prepare_cached(&sql)?.query_row(values, read_row).optional()
+        self.select_one(&query, values)
     }
 
     /// Returns the newest failures up to a moment.
     pub(crate) fn failures(&self, until: &Moment, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_type
-             WHERE type = 'error' AND created_at <= ?1 ORDER BY created_at DESC, seq DESC LIMIT ?2"
-        );
-        self.0.prepare_cached(&sql)?.query_map(params![until.utc(), limit as i64], read_row)?.collect()
+        self.select(
+            "INDEXED BY memories_by_type
+             WHERE type = 'error' AND created_at <= ?1 ORDER BY created_at DESC, seq DESC LIMIT ?2",
+            params![until.utc(), limit as i64],
+        )
     }
 
     /// Returns the newest pinned memories of a type.
     pub fn pinned(&self, kind: MemoryType, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_pinned
-             WHERE pinned > 0 AND type = ?1 ORDER BY created_at DESC, seq DESC LIMIT ?2"
-        );
-        self.0.prepare_cached(&sql)?.query_map(params![kind.as_str(), limit as i64], read_row)?.collect()
+        self.select(
+            "INDEXED BY memories_pinned
+             WHERE pinned > 0 AND type = ?1 ORDER BY created_at DESC, seq DESC LIMIT ?2",
+            params![kind.as_str(), limit as i64],
+        )
     }
 
     /// Returns the newest open tasks up to a moment.
     pub fn open_tasks(&self, until: &Moment, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_type
+        let condition = "INDEXED BY memories_by_type
              WHERE type = 'task' AND created_at <= ?1 AND done = 0 AND phase IS NULL
-             ORDER BY created_at DESC, seq DESC LIMIT ?2"
-        );
-        let found: Vec<MemoryRow> = self
-            .0
-            .prepare_cached(&sql)?
-            .query_map(params![until.utc(), limit as i64], read_row)?
-            .collect::<Result<_, _>>()?;
-        Ok(found.into_iter().filter(MemoryRow::is_open_task).collect())
+             ORDER BY created_at DESC, seq DESC LIMIT ?2";
+        let mut found = self.select(condition, params![until.utc(), limit as i64])?;
+        found.retain(MemoryRow::is_open_task);
+        Ok(found)
     }
 
     /// Returns the last prompt or answer of a session.
     pub fn last_utterance(&self, session_id: &str) -> rusqlite::Result<Option<MemoryRow>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_session
+        self.select_one(
+            "INDEXED BY memories_by_session
              WHERE session_id = ?1 AND type IN ('user_prompt', 'assistant_response')
-             ORDER BY created_at DESC, seq DESC LIMIT 1"
-        );
-        self.0.prepare_cached(&sql)?.query_row([session_id], read_row).optional()
+             ORDER BY created_at DESC, seq DESC LIMIT 1",
+            [session_id],
+        )
     }
 
     /// Whether a session has a prompt that was inserted after a row.
@@ -314,14 +313,14 @@ impl Rows<'_> {
 
     /// Returns the newest memory with the same text and type, in long-term memory or in the logs, that has not been replaced.
     pub fn find_same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<MemoryRow>> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
+        let query = format!(
+            "INDEXED BY memories_by_content
              WHERE {HOLDS_TEXT} AND type = ?2 AND (path = ?3) = ?4{AND_OWN}
                  AND NOT EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id)
              ORDER BY created_at DESC LIMIT 1"
         );
         let values = params![content_hash(&memory.content), memory.kind.as_str(), LONG_TERM_FILE, long_term];
-        self.0.prepare_cached(&sql)?.query_row(values, read_row).optional()
+        self.select_one(&query, values)
     }
 
     pub fn count_by_type(&self) -> rusqlite::Result<Vec<(MemoryType, u64)>> {
