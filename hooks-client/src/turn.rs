@@ -69,8 +69,7 @@ impl HookSession<'_> {
         let topics = topics_of(&text);
         self.capture([self.new_draft(MemoryType::Error, text, self.now)])?;
         self.create_dirs()?;
-        let fault = |source| StoreError::Io { doing: "append to", path: self.layout.failed(), source };
-        failed_topics::note_failure(self.layout, &topics).map_err(fault)
+        failed_topics::note_failure(self.layout, &topics).map_err(StoreError::io("append to", self.layout.failed()))
     }
 
     /// Finishes the last turn if it had no end, and records a prompt and its conclusions.

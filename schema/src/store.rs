@@ -30,6 +30,7 @@ pub use log_state::SyncedLog;
 pub use memory_row::{EntryState, MemoryFilter, MemoryRow, SharingFilter};
 pub use open::has_less_space_than;
 pub use rows::Rows;
+pub(crate) use sync::ROWS_AT_ONCE;
 pub use sync::{CatchUpOutcome, SyncReport};
 pub use team::{SharedMemory, merge_team};
 

@@ -9,10 +9,7 @@ use crate::log::{LogEntry, LogKind, ParsedLog, parse, remove_entries};
 use crate::model::memory::MemoryId;
 use crate::model::state_note::StateNote;
 use crate::store::forgotten;
-use crate::store::{IdClaims, MemoryRow, Store, StoreError};
-
-/// The most rows that one transaction changes, so that hooks do not wait long.
-const BATCH: usize = 200;
+use crate::store::{IdClaims, MemoryRow, ROWS_AT_ONCE, Store, StoreError};
 
 /// Deletes many memories, log by log, and returns how many. After an interruption, the next call finishes the work, and the next reading of
 /// a log synchronises its rows.
@@ -42,7 +39,7 @@ pub fn forget_rows(store: &mut Store, rows: &[MemoryRow]) -> Result<usize, Store
             forgotten::unforget(store.layout(), path, &row.memory)?;
         }
         removed?;
-        for batch in rows.chunks(BATCH) {
+        for batch in rows.chunks(ROWS_AT_ONCE) {
             let mut claims = IdClaims::new(store.layout());
             let sessions: HashSet<&str> = batch.iter().map(|row| row.memory.session_id.as_str()).collect();
             store.with_transaction(|table| {

@@ -16,14 +16,11 @@ use crate::model::memory::{Memory, MemoryId, content_hash};
 use crate::model::state_note::StateNote;
 use crate::store::StoreError;
 
-/// Writes a memory into the spool. The same memory always gets the same file.
+/// Writes a memory into the spool. A memory that is written again gets its own file again.
 pub fn write_memory(layout: &Layout, prepared: &PreparedMemory) -> Result<PathBuf, StoreError> {
     let name = file_name(&prepared.to_memory());
-    let fault = |source: serde_json::Error| {
-        let path = layout.spool_dir().join(&name);
-        StoreError::Io { doing: "write", path, source: source.into() }
-    };
-    let json = serde_json::to_vec(&WireMemory::from_prepared(prepared)).map_err(fault)?;
+    let json = serde_json::to_vec(&WireMemory::from_prepared(prepared)).map_err(io::Error::from);
+    let json = json.map_err(StoreError::io("write", layout.spool_dir().join(&name)))?;
     put_file(layout, &name, &json)
 }
 
@@ -44,8 +41,7 @@ pub(super) const NOTE_EXTENSION: &str = "note";
 
 fn put_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, StoreError> {
     let path = layout.spool_dir().join(name);
-    let fault = |source| StoreError::Io { doing: "write", path: path.clone(), source };
-    layout.create_spool_dir().map_err(fault)?;
+    layout.create_spool_dir().map_err(StoreError::io("write", &path))?;
     let temporary = layout.spool_dir().join(format!(".{name}.{}.tmp", std::process::id()));
     let written = options_for_private()
         .create(true)
@@ -56,7 +52,7 @@ fn put_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, Stor
     let moved = written.and_then(|()| fs::rename(&temporary, &path));
     moved.map_err(|source| {
         let _ = fs::remove_file(&temporary);
-        fault(source)
+        StoreError::io("write", &path)(source)
     })?;
     crash_point::crash_if_armed("spool.put");
     Ok(path)
@@ -90,19 +86,18 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     match store_file::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) if is_refused(&error) => Ok(Some(Vec::new())),
-        read => read.map(Some).map_err(|source| StoreError::Io { doing: "read", path: path.to_owned(), source }),
+        read => read.map(Some).map_err(StoreError::io("read", path)),
     }
 }
 
 pub(super) fn set_aside(path: &Path) -> Result<(), StoreError> {
-    let fault = |source| StoreError::Io { doing: "rename", path: path.to_owned(), source };
-    fs::rename(path, path.with_extension("unreadable")).map_err(fault)
+    fs::rename(path, path.with_extension("unreadable")).map_err(StoreError::io("rename", path))
 }
 
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed.map_err(|source| StoreError::Io { doing: "delete", path: path.to_owned(), source }),
+        removed => removed.map_err(StoreError::io("delete", path)),
     }
 }
 

@@ -113,7 +113,7 @@ fn append_lines(layout: &Layout, lines: &str) -> Result<(), StoreError> {
         .create(true)
         .open(&path)
         .and_then(|mut file| file.write_all(format!("{end}{lines}").as_bytes()))
-        .map_err(|source| StoreError::Io { doing: "append to", path, source })
+        .map_err(StoreError::io("append to", path))
 }
 
 /// Returns the content of the file. A missing file is empty.
@@ -121,7 +121,7 @@ fn read_bytes(layout: &Layout) -> Result<Vec<u8>, StoreError> {
     let path = layout.forgotten_file();
     match store_file::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read.map_err(|source| StoreError::Io { doing: "read", path, source }),
+        read => read.map_err(StoreError::io("read", path)),
     }
 }
 

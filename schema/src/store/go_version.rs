@@ -78,7 +78,7 @@ fn back_up(store: &Store) -> Result<(), StoreError> {
     }
     store.db.backup("main", &temporary, None::<fn(rusqlite::backup::Progress)>)?;
     crash_point::crash_if_armed("upgrade.copied");
-    fs::rename(&temporary, &path).map_err(|source| store.io_error("write", &path, source))
+    fs::rename(&temporary, &path).map_err(StoreError::io("write", path))
 }
 
 /// Synchronises the logs with the memories, and returns how many memories were missing in them.
@@ -96,7 +96,7 @@ fn sync_logs(store: &Store, old: &mut [GoMemory]) -> Result<usize, StoreError> {
         }
     }
     let busy = io::Error::new(io::ErrorKind::ResourceBusy, "another program keeps changing the logs");
-    Err(store.io_error("upgrade", store.layout.store_dir(), busy))
+    Err(StoreError::io("upgrade", store.layout.store_dir())(busy))
 }
 
 /// The changes of one log.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 
 use rusqlite::{Transaction, TransactionBehavior};
 
@@ -56,7 +57,7 @@ impl fmt::Display for ReadOnlyReason {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot use the store {path}", path = .path.display())]
-    Create { path: std::path::PathBuf, source: io::Error },
+    Create { path: PathBuf, source: io::Error },
     #[error("the store is read-only: {0}")]
     ReadOnly(ReadOnlyReason),
     #[error(transparent)]
@@ -70,12 +71,17 @@ pub enum StoreError {
     #[error(transparent)]
     LogFile(#[from] LogFileError),
     #[error("another program keeps writing {path}", path = .0.display())]
-    BeingRewritten(std::path::PathBuf),
+    BeingRewritten(PathBuf),
     #[error("cannot {doing} {path}", path = .path.display())]
-    Io { doing: &'static str, path: std::path::PathBuf, source: io::Error },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl StoreError {
+    /// Returns a function that adds to an error what failed.
+    pub fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { doing, path: path.into(), source }
+    }
+
     /// Whether SQLite reports that `memory.db` is damaged; see [`Store::repair`].
     pub fn is_damage(&self) -> bool {
         match self {

@@ -152,7 +152,7 @@ impl Store {
         let Self { layout, db, lock_timeout: timeout, messages, .. } = self;
         let path = layout.memory_db();
         drop(db);
-        database::delete_files(&path).map_err(|source| StoreError::Io { doing: "delete", path, source })?;
+        database::delete_files(&path).map_err(StoreError::io("delete", path))?;
         drop(lock);
         let mut db = database::open_in_memory(None)?;
         database_kind::create_database(&mut db)?;

@@ -1,14 +1,13 @@
 //! Synchronises the rows with a log after any change: a crash during capture, an edit by a person, git, or a deletion.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 
 use super::id_claims::{IdClaims, SettledClaim};
 use super::memory_row::EntryState;
-use super::{MemoryRow, Rows, Store, StoreAccess, StoreError, sessions};
+use super::{MemoryRow, Rows, Store, StoreAccess, StoreError};
 use crate::files::crash_point;
 use crate::files::file_stamp::{self, FileStamp};
 use crate::files::layout::Layout;
@@ -43,7 +42,7 @@ pub enum CatchUpOutcome {
 const ATTEMPTS: usize = 5;
 
 /// The most rows that one transaction changes, so that hooks do not wait long.
-const BATCH: usize = 200;
+pub(crate) const ROWS_AT_ONCE: usize = 200;
 
 impl Store {
     /// Returns the logs that changed since their rows were derived, including deleted ones.
@@ -67,7 +66,7 @@ impl Store {
 
     pub(super) fn existing_logs(&self) -> Result<Vec<String>, StoreError> {
         let listing = self.layout.markdown_files();
-        let present = listing.map_err(|source| self.io_error("list", self.layout.store_dir(), source))?;
+        let present = listing.map_err(StoreError::io("list", self.layout.store_dir()))?;
         Ok(present.into_iter().filter(|path| LogKind::from_path(path).is_some()).collect())
     }
 
@@ -82,7 +81,7 @@ impl Store {
         self.catch_up_stale(path, timeout)
     }
 
-    /// Does the same as [`Store::catch_up`] for a log that was just found to be ahead of its rows.
+    /// Synchronises the rows of a log that was just found to be ahead of them; see [`Store::catch_up`].
     fn catch_up_stale(&mut self, path: &str, timeout: Duration) -> Result<CatchUpOutcome, StoreError> {
         let lock = match self.access {
             StoreAccess::Full => Some(FileLock::acquire(&self.layout.store_lock(), timeout)?),
@@ -165,7 +164,7 @@ impl Store {
             self.with_transaction(|all| {
                 all.replace_notes(path, &notes, &[])?;
                 rows.iter().try_for_each(|row| all.delete(row.seq))?;
-                rows.iter().try_for_each(|row| sessions::refresh_session(all.0, &row.memory.session_id))
+                rows.iter().try_for_each(|row| all.refresh_session(&row.memory.session_id))
             })?;
         }
         Ok(report)
@@ -183,8 +182,7 @@ impl Store {
         rows: &[MemoryRow],
         seen: &ReadState,
     ) -> Result<bool, StoreError> {
-        let path = work.path.clone();
-        let path = path.as_str();
+        let path = &work.path.clone();
         work.claims = IdClaims::new(&self.layout);
         let found = std::mem::take(&mut parsed.notes);
         let changes = self.diff_rows(path, parsed, rows)?;
@@ -193,7 +191,7 @@ impl Store {
             Ok::<_, rusqlite::Error>(known.is_some_and(|known| known.read_mark == seen.mark))
         };
         let mut is_current = true;
-        for batch in changes.chunks(BATCH) {
+        for batch in changes.chunks(ROWS_AT_ONCE) {
             is_current = self.with_transaction(|rows| {
                 if !is_mine(rows)? {
                     return Ok(false);
@@ -209,7 +207,7 @@ impl Store {
         crash_point::crash_if_armed("sync.rows");
         let touched = std::mem::take(&mut work.touched);
         self.with_transaction(|rows| {
-            touched.iter().try_for_each(|session| sessions::refresh_session(rows.0, session))?;
+            touched.iter().try_for_each(|session| rows.refresh_session(session))?;
             if !is_current || !is_mine(rows)? {
                 return Ok(false);
             }
@@ -245,9 +243,8 @@ impl Store {
                         changes.push(RowChange::MarkWritten(row.seq));
                     }
                 }
-                Some(_) => changes.push(RowChange::Upsert(Box::new(memory))),
                 None if is_forgotten(&memory)? => {}
-                None => changes.push(RowChange::Upsert(Box::new(memory))),
+                Some(_) | None => changes.push(RowChange::Upsert(Box::new(memory))),
             }
         }
         let missing: HashMap<MemoryId, &MemoryRow> = existing;
@@ -265,10 +262,6 @@ impl Store {
         let mut statement = self.db.prepare_cached("SELECT path, state, size FROM files")?;
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, FileStamp { state: row.get(1)?, size: row.get(2)? }));
         statement.query_map([], read)?.collect()
-    }
-
-    pub(super) fn io_error(&self, doing: &'static str, path: &Path, source: std::io::Error) -> StoreError {
-        StoreError::Io { doing, path: path.to_owned(), source }
     }
 
     /// Returns when the logs were last synchronised with their rows, RFC 3339 in UTC.
@@ -397,18 +390,6 @@ impl SyncBatch {
 /// Whether two memories are the same, including the offset of their time, which decides the day.
 fn is_same(a: &Memory, b: &Memory) -> bool {
     a == b && a.at.offset_seconds() == b.at.offset_seconds()
-}
-
-impl Rows<'_> {
-    /// Updates the row of a session after a memory was inserted.
-    pub(crate) fn add_to_session(&self, memory: &Memory) -> rusqlite::Result<()> {
-        sessions::add_memory(self.0, memory)
-    }
-
-    /// Derives the row of a session again after its memories changed.
-    pub fn refresh_session(&self, session_id: &str) -> rusqlite::Result<()> {
-        sessions::refresh_session(self.0, session_id)
-    }
 }
 
 #[cfg(test)]

@@ -71,8 +71,7 @@ impl LogWriter {
                 continue;
             }
             if number > 0 {
-                let fault = |source| StoreError::Io { doing: "write", path: layout.gitignore(), source };
-                layout.ignore_continued_days().map_err(fault)?;
+                layout.ignore_continued_days().map_err(StoreError::io("write", layout.gitignore()))?;
             }
             return Ok(WriteTarget::Write(log));
         }

@@ -56,7 +56,7 @@ impl LogEntries {
             empty_log: GoLog::default(),
         };
         let listing = store.layout.markdown_files();
-        for path in listing.map_err(|source| store.io_error("list", store.layout.store_dir(), source))? {
+        for path in listing.map_err(StoreError::io("list", store.layout.store_dir()))? {
             if let Some(kind @ LogKind::Daily(_)) = LogKind::from_path(&path) {
                 places.add(GoLog::new(log_file::read(&store.layout.store_path(&path))?, path, kind));
             }
