@@ -148,23 +148,15 @@ impl ExcludeGlob {
     }
 
     fn matches(&self, place: &FileLocation) -> bool {
-        let (pattern, path) = match place {
-            FileLocation::Inside(path) => (&self.inside, path),
-            FileLocation::Outside(path) => (&self.outside, path),
-        };
+        let (pattern, path) = self.pattern_for(place);
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         ends.filter(|end| *end > 0).any(|end| pattern.matches_with(&path[..end], OPTIONS))
     }
-}
 
-impl ExcludeGlob {
     /// Whether a shell glob, such as `sec*/a`, can match files that this glob excludes. A name of wildcards alone does not count, because
     /// it names nothing.
     fn overlaps(&self, shell: &FileLocation) -> bool {
-        let (pattern, path) = match shell {
-            FileLocation::Inside(path) => (&self.inside, path),
-            FileLocation::Outside(path) => (&self.outside, path),
-        };
+        let (pattern, path) = self.pattern_for(shell);
         let (is_anywhere, folder) =
             pattern.as_str().strip_prefix("**/").map_or((false, pattern.as_str()), |folder| (true, folder));
         let (names, folder): (Vec<&str>, Vec<&str>) = (path.split('/').collect(), folder.split('/').collect());
@@ -173,6 +165,13 @@ impl ExcludeGlob {
             .windows(folder.len())
             .take(last)
             .any(|names| names.iter().zip(&folder).all(|(name, other)| wildcard_may_match(name, other)))
+    }
+
+    fn pattern_for<'p>(&'p self, place: &'p FileLocation) -> (&'p Pattern, &'p str) {
+        match place {
+            FileLocation::Inside(path) => (&self.inside, path),
+            FileLocation::Outside(path) => (&self.outside, path),
+        }
     }
 }
 
