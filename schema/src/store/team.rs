@@ -37,7 +37,9 @@ pub fn merge_team<'f>(
 ) -> BTreeMap<MemoryId, SharedMemory> {
     let files: BTreeMap<&str, &TeamFile> = files.into_iter().collect();
     let mut lines: BTreeMap<MemoryId, (&str, String, &Memory)> = BTreeMap::new();
+    let mut sharers: BTreeMap<&MemoryId, BTreeSet<&str>> = BTreeMap::new();
     for (author, entry) in files.iter().flat_map(|(author, file)| file.entries.iter().map(|entry| (*author, entry))) {
+        sharers.entry(&entry.memory.id).or_default().insert(author);
         let line = (author, render_shared(&entry.memory), &entry.memory);
         let first = lines.entry(entry.memory.id.clone()).or_insert_with(|| line.clone());
         if (line.0, &line.1) < (first.0, &first.1) {
@@ -48,12 +50,6 @@ pub fn merge_team<'f>(
         (id, SharedMemory { author: author.to_owned(), memory: memory.clone(), state: SharedState::Proposed })
     };
     let mut shared: BTreeMap<MemoryId, SharedMemory> = lines.into_iter().map(proposed).collect();
-    let mut sharers: BTreeMap<&MemoryId, BTreeSet<&str>> = BTreeMap::new();
-    for (author, file) in &files {
-        for entry in &file.entries {
-            sharers.entry(&entry.memory.id).or_default().insert(author);
-        }
-    }
     let (mut approved, mut forgotten) = (BTreeSet::new(), BTreeSet::new());
     for (by, note) in files.iter().flat_map(|(by, file)| file.notes.iter().map(move |note| (*by, note))) {
         let Some(found) = shared.get_mut(&note.about) else { continue };
