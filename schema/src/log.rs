@@ -16,7 +16,7 @@ mod render;
 mod team;
 
 pub(crate) use annotate::annotate_entries;
-pub use append::{LONG_TAIL, LogEnd, LogTail, TAIL, complete_interrupted, render_grouped};
+pub use append::{LogEnd, LogTail, complete_interrupted, render_grouped};
 pub use comment::unusable_fields;
 pub use edit::{entry_replacement, insert_long_term, remove_entries};
 pub use entry::{LONG_TERM_FILE, LogEntry, LogKind, ParsedLog};

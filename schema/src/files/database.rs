@@ -44,7 +44,7 @@ impl LockTimeout {
 const WAL_LIMIT: u64 = 512 * 1024;
 
 /// The page size, in bytes.
-const PAGE: u64 = 4_096;
+const PAGE_SIZE: u64 = 4_096;
 
 /// The size of a write-ahead log, in pages, from which a commit copies it into the database. A server also does so when it is idle. Under
 /// load each copy costs two disk syncs, and all writers wait for them.
@@ -60,7 +60,7 @@ const WAL_TRUNCATE_FROM: u64 = 20 * 1024 * 1024;
 const READER_WAIT: Duration = Duration::from_millis(60);
 
 /// The capacity of the cache of prepared statements. Saving a memory needs more than the default of 16.
-const STATEMENTS: usize = 64;
+const CACHED_STATEMENTS: usize = 64;
 
 /// The error if the file system does not support WAL. SQLite could use another journal, but then hooks would wait for every search.
 const NO_LOG: &str = "the file system does not support shared memory";
@@ -155,18 +155,17 @@ impl Database {
         let Some(path) = &self.path else { return true };
         let known = self.identity.get();
         // An unreadable database still counts as this one; its next use reports the reason.
-        file_identity(path) == known.file && self.schema_version().is_none_or(|schema| schema == known.schema)
+        file_identity(path) == known.file && self.schema_version().map_or(true, |schema| schema == known.schema)
     }
 
     /// Remembers the current schema as this connection's own. Call it after this connection changed the schema.
     pub fn remember_schema(&self) -> rusqlite::Result<()> {
-        let schema = self.connection.query_row(SCHEMA_VERSION, [], |row| row.get(0))?;
-        self.identity.set(DatabaseIdentity { schema, ..self.identity.get() });
+        self.identity.set(DatabaseIdentity { schema: self.schema_version()?, ..self.identity.get() });
         Ok(())
     }
 
-    fn schema_version(&self) -> Option<i64> {
-        self.connection.prepare_cached(SCHEMA_VERSION).ok()?.query_row([], |row| row.get(0)).ok()
+    fn schema_version(&self) -> rusqlite::Result<i64> {
+        self.connection.prepare_cached(SCHEMA_VERSION)?.query_row([], |row| row.get(0))
     }
 
     /// Rewrites the database without deleted content and truncates its write-ahead log. Returns `false` if another process was reading, so
@@ -215,7 +214,7 @@ pub fn open_in_memory(instead_of: Option<&Path>) -> rusqlite::Result<Database> {
 /// Empties a database in place, with or without an open connection to it. The caller holds the lock for resets of this database.
 pub fn reset(path: &Path, open: Option<&Database>, timeout: LockTimeout) -> Result<(), DatabaseError> {
     let reset = || {
-        let db = Connection::open_with_flags(path, OPEN)?;
+        let db = Connection::open_with_flags(path, OPEN_FLAGS)?;
         db.busy_timeout(timeout.duration())?;
         drop_all_objects(&db)
     };
@@ -248,7 +247,7 @@ fn drop_all_objects(db: &Connection) -> rusqlite::Result<()> {
 
 /// Writes the header of an empty database in WAL mode; see <https://www.sqlite.org/fileformat2.html#the_database_header>.
 fn write_empty_header(path: &Path) -> io::Result<()> {
-    let pages = u32::try_from(fs::metadata(path)?.len() / PAGE).unwrap_or(u32::MAX).max(1);
+    let pages = u32::try_from(fs::metadata(path)?.len() / PAGE_SIZE).unwrap_or(u32::MAX).max(1);
     let mut header = [0; 108];
     header[..24].copy_from_slice(b"SQLite format 3\0\x10\0\x02\x02\0\x40\x20\x20");
     header[28..32].copy_from_slice(&pages.to_be_bytes());
@@ -267,7 +266,7 @@ pub(crate) fn leak_open_file(file: fs::File) {
     std::mem::forget(file);
 }
 
-const OPEN: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+const OPEN_FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// The suffixes of the files that SQLite keeps next to a database.
 const SIDE_FILES: [&str; 3] = ["-wal", "-shm", "-journal"];
@@ -291,7 +290,7 @@ fn create_if_missing(path: &Path, timeout: LockTimeout) -> io::Result<()> {
     }
     delete_files(path)?;
     // Closed before the rename; see `leak_open_file`.
-    let new = path.with_file_name(NEW);
+    let new = path.with_file_name(TEMPORARY_NAME);
     options_for_private().create(true).truncate(true).open(&new)?;
     fs::rename(new, path)
 }
@@ -307,7 +306,7 @@ pub fn delete_files(path: &Path) -> io::Result<()> {
 }
 
 /// The name of a new database before it is renamed. It is deleted like other temporary files if its writer is killed.
-const NEW: &str = ".database.tmp";
+const TEMPORARY_NAME: &str = ".database.tmp";
 
 /// Whether the database exists. Does not open the file; see [`leak_open_file`].
 fn exists(path: &Path) -> io::Result<bool> {
@@ -326,14 +325,14 @@ fn exists(path: &Path) -> io::Result<bool> {
 }
 
 fn configure(path: &Path, timeout: LockTimeout) -> rusqlite::Result<Connection> {
-    let db = Connection::open_with_flags(path, OPEN)?;
+    let db = Connection::open_with_flags(path, OPEN_FLAGS)?;
     db.busy_timeout(timeout.duration())?;
     // A cloned project may contain a stranger's database, whose triggers and views must not run.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     switch_to_wal(&db, timeout)?;
     db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")?;
-    db.set_prepared_statement_cache_capacity(STATEMENTS);
+    db.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     // Otherwise SQLite would prepare some statements again for each bound value. Our statements name their indexes themselves.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;

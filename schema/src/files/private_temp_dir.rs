@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::files::layout::private_dir_builder;
 
 /// How many names are tried. A process that was killed leaves its directory behind.
-const NAMES: usize = 1_000;
+const MAX_NAMES: usize = 1_000;
 
 #[derive(Debug)]
 pub struct PrivateTempDir(PathBuf);
@@ -20,7 +20,7 @@ impl PrivateTempDir {
 
     fn create_in(parent: &Path, purpose: &str) -> io::Result<Self> {
         let process = std::process::id();
-        for number in 0..NAMES {
+        for number in 0..MAX_NAMES {
             let path = parent.join(format!("jikime-memory-{purpose}-{process}-{number}"));
             // Not recursive, so that an existing directory or link is an error and never used.
             match private_dir_builder().recursive(false).create(&path) {

@@ -11,7 +11,7 @@ use crate::files::regular_file;
 use crate::files::store_file::options_for_private;
 
 /// The size of the file, in bytes, from which no project is added.
-const LIMIT: u64 = 256 * 1024;
+const FILE_LIMIT: u64 = 256 * 1024;
 
 /// Adds a project, unless it is there or is the personal memory. A path with a line break cannot be added.
 pub fn register(project: &Path) -> io::Result<()> {
@@ -22,7 +22,7 @@ pub fn register(project: &Path) -> io::Result<()> {
     let project = &fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
     let Some(line) = project.to_str().filter(|path| !path.contains('\n')) else { return Ok(()) };
     let known = read_text(&file)?;
-    if known.lines().any(|known| known == line) || known.len() as u64 + line.len() as u64 >= LIMIT {
+    if known.lines().any(|known| known == line) || known.len() as u64 + line.len() as u64 >= FILE_LIMIT {
         return Ok(());
     }
     let gap = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
@@ -53,7 +53,7 @@ fn registry_file() -> Option<(PathBuf, PathBuf)> {
 }
 
 fn read_text(file: &Path) -> io::Result<String> {
-    match regular_file::read(file, LIMIT) {
+    match regular_file::read(file, FILE_LIMIT) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(io::Error::new(error.kind(), format!("cannot read {}: {error}", file.display()))),
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),

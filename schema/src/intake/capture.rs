@@ -8,8 +8,8 @@ mod settled;
 
 use serde_json::{Map, Value};
 
-pub use log_writer::append_all;
 use log_writer::{LogWriter, WriteTarget};
+pub use log_writer::{REPEAT_SECONDS, append_all};
 pub use note::{NoteCounts, append_notes};
 pub use settled::{COPY_SECONDS, repeated_by, settled_by};
 
@@ -29,9 +29,6 @@ use crate::model::state_note::{SESSION, Settlement, StateChange, StateNote};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::forgotten::{self, ForgottenHashes};
 use crate::store::{EntryState, MemoryRow, RESTORED_AGE, Rows, Store, StoreError};
-
-/// For how many seconds the same text in a session counts as the same memory.
-pub const REPEAT_SECONDS: i64 = 60;
 
 /// The outcome of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]

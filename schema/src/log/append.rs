@@ -13,12 +13,6 @@ use super::render::{has_windows_lines, render, to_windows_lines};
 use crate::model::memory::Memory;
 use crate::model::state_note::StateNote;
 
-/// How many bytes an append reads at the end of a log.
-pub const TAIL: u64 = 4 * 1024;
-
-/// How many bytes an append reads if the last line is unterminated, because it may belong to a long entry.
-pub const LONG_TAIL: u64 = 256 * 1024;
-
 /// The most bytes that ever precede an entry: a title, a heading and a session mark.
 const MAX_PREAMBLE: usize = 512;
 

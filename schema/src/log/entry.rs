@@ -10,7 +10,7 @@ use crate::model::state_note::StateNote;
 pub const LONG_TERM_FILE: &str = "MEMORY.md";
 
 /// The most files that a day can have; see [`LogKind::file_names`].
-const FILES: usize = 9;
+const FILES_PER_DAY: usize = 9;
 
 /// A kind of file that holds memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl LogKind {
         }
         let stem = path.strip_suffix(".md")?;
         let stem = match stem.split_once('.') {
-            Some((day, number)) if (2..=FILES).any(|file| file.to_string() == number) => day,
+            Some((day, number)) if (2..=FILES_PER_DAY).any(|file| file.to_string() == number) => day,
             _ => stem,
         };
         // The round trip rejects what chrono accepts, such as `2026-1-28`.
@@ -56,7 +56,7 @@ impl LogKind {
     pub fn file_names(self) -> Vec<String> {
         let mut names: Vec<String> = (self != Self::Team).then(|| self.file_name()).into_iter().collect();
         if let Self::Daily(date) = self {
-            names.extend((2..=FILES).map(|number| format!("{date}.{number}.md")));
+            names.extend((2..=FILES_PER_DAY).map(|number| format!("{date}.{number}.md")));
         }
         names
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::files::crash_point;
 use crate::files::file_stamp::{FileStamp, file_identity, open_file_identity};
 use crate::files::store_file::{self, is_refused, options_for_private};
-use crate::log::{LONG_TAIL, LogTail, TAIL};
+use crate::log::LogTail;
 
 /// A failure to read or change a file.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,12 @@ pub const MAX_WAIT: Duration = Duration::from_secs(3);
 
 /// The pause between two checks.
 pub const PAUSE: Duration = Duration::from_millis(20);
+
+/// How many bytes an append reads at the end of a file.
+const SHORT_TAIL: u64 = 4 * 1024;
+
+/// How many bytes an append reads if the last line is unterminated, because it may belong to a long entry.
+const LONG_TAIL: u64 = 256 * 1024;
 
 /// Milliseconds since 1970.
 pub fn now_millis() -> i64 {
@@ -126,7 +132,7 @@ pub fn append_bytes(
     if !is_new && FileStamp::from_metadata(&before) != file_state.stamp {
         return Ok(None);
     }
-    let mut end = read_tail(&mut file, before.len(), TAIL).map_err(fault)?;
+    let mut end = read_tail(&mut file, before.len(), SHORT_TAIL).map_err(fault)?;
     if LogTail::whole(&end).ends_mid_line() {
         end = read_tail(&mut file, before.len(), LONG_TAIL).map_err(fault)?;
     }
@@ -279,6 +285,4 @@ fn rename_over(new: &Path, path: &Path, _before: Option<&[u8]>) -> io::Result<bo
 }
 
 #[cfg(test)]
-pub(crate) mod testing;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;

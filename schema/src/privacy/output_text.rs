@@ -26,7 +26,7 @@ const HOOK_SUFFIX: &str = "-hook";
 const WORDS: [&str; 5] = ["memory", "system", "instructions", "human", "assistant"];
 
 /// The maximum length of the tag sequence in a flag emoji, such as `gbsct` for Scotland.
-const FLAG: usize = 6;
+const MAX_FLAG_LENGTH: usize = 6;
 
 /// Removes invisible characters and host tags from a text. Line feeds, tabs, code, emoji and joiners within words stay.
 pub fn clean_text(text: &str) -> Cow<'_, str> {
@@ -100,7 +100,7 @@ fn strip_unseen(text: &str) -> Cow<'_, str> {
                 kept.push(c);
                 let letters: String = rest.clone().take_while(|c| matches!(c, '\u{E0061}'..='\u{E007A}')).collect();
                 let count = letters.chars().count();
-                if (1..=FLAG).contains(&count) && rest.clone().nth(count) == Some('\u{E007F}') {
+                if (1..=MAX_FLAG_LENGTH).contains(&count) && rest.clone().nth(count) == Some('\u{E007F}') {
                     kept.extend(rest.by_ref().take(count + 1));
                 }
             }

@@ -18,10 +18,10 @@ use crate::privacy::redaction::redact;
 use crate::privacy::sanitizer::Sanitizer;
 
 /// The size in bytes above which the older half of a file is dropped.
-const LIMIT: u64 = 64 * 1024;
+const FILE_LIMIT: u64 = 64 * 1024;
 
 /// The most hooks whose times are reported, and the longest name of one, in bytes. Others may write to the file, too.
-const HOOKS: usize = 20;
+const MAX_HOOKS: usize = 20;
 const NAME_LIMIT: usize = 32;
 
 /// A week in seconds.
@@ -44,7 +44,7 @@ pub fn append_time(layout: &Layout, hook: &str, took: Duration) {
 }
 
 fn append_line(path: &Path, line: &str) {
-    if fs::metadata(path).is_ok_and(|metadata| metadata.len() > LIMIT) {
+    if fs::metadata(path).is_ok_and(|metadata| metadata.len() > FILE_LIMIT) {
         drop_older_half(path);
     }
     let file = options_for_private().append(true).create(true).open(path);
@@ -76,7 +76,7 @@ pub fn recent_times(layout: &Layout, now: &Moment) -> Vec<HookTimes> {
         if let (Some(at), Some(took), Some(hook)) = (at, took, parts.next())
             && (0..WEEK).contains(&now.unix().saturating_sub(at))
             && hook.len() <= NAME_LIMIT
-            && (found.len() < HOOKS || found.contains_key(hook))
+            && (found.len() < MAX_HOOKS || found.contains_key(hook))
         {
             found.entry(hook).or_default().push(took);
         }
@@ -137,7 +137,7 @@ mod tests {
         for n in 0..2_000 {
             append_message(&layout, &format!("fault {n}\n{}", "x".repeat(60)));
         }
-        assert!(fs::metadata(layout.hook_log_file()).unwrap().len() <= LIMIT + 200);
+        assert!(fs::metadata(layout.hook_log_file()).unwrap().len() <= FILE_LIMIT + 200);
         assert!(recent_messages(&layout, &Moment::now())[0].contains("fault 1999 xxx"));
     }
 

@@ -10,7 +10,7 @@ use chrono::NaiveDate;
 
 use super::{MemoryRow, Rows};
 use crate::files::layout::Layout;
-use crate::log::log_file::{self, FileState};
+use crate::log::log_file;
 use crate::log::{LogKind, parse};
 use crate::model::memory::{Memory, MemoryId};
 
@@ -117,9 +117,7 @@ impl IdClaims {
             return Ok(Some(row.memory.at.date()));
         }
         if !self.read.contains_key(path) {
-            let known = rows.log_state(path)?;
-            let file_state = FileState::read(&self.layout.store_path(path));
-            let is_readable = !file_state.is_being_rewritten(known.as_ref().map(|known| known.stamp.size));
+            let is_readable = !rows.is_being_rewritten(&self.layout, path)?;
             let days = if is_readable { read_claims(&self.layout, path) } else { None };
             self.read.insert(path.clone(), days);
         }

@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::{MemoryRow, Rows, Store, StoreError};
 use crate::files::file_stamp::FileStamp;
+use crate::files::layout::Layout;
 use crate::log::LogKind;
 use crate::log::log_file::{self, FileState, LastChange, now_millis};
 use crate::model::memory::Memory;
@@ -71,9 +72,7 @@ impl Store {
 
     /// Whether another program seems to be writing a log.
     pub(crate) fn is_being_rewritten(&self, name: &str) -> Result<bool, StoreError> {
-        let known = self.rows().log_state(name)?;
-        Ok(FileState::read(&self.layout.store_path(name))
-            .is_being_rewritten(known.as_ref().map(|known| known.stamp.size)))
+        Ok(self.rows().is_being_rewritten(&self.layout, name)?)
     }
 
     /// Whether another program seems to be writing any of the changed logs.
@@ -102,14 +101,14 @@ impl Store {
 }
 
 /// The most milliseconds between the append of an entry and a save that overwrites it, because an editor had the file open.
-const OVERWRITTEN: i64 = 10_000;
+const OVERWRITE_REACH: i64 = 10_000;
 
 /// The age in milliseconds that a restored entry begins with. A save within two seconds had read the file before the restoration, so the
 /// entry counts as overwritten again. A later save without it deletes it on purpose.
-pub(crate) const RESTORED_AGE: i64 = OVERWRITTEN - 2_000;
+pub(crate) const RESTORED_AGE: i64 = OVERWRITE_REACH - 2_000;
 
 /// The most milliseconds that the clock of the disk may be behind ours.
-const SLACK: i64 = 1_000;
+const CLOCK_SLACK: i64 = 1_000;
 
 impl Rows<'_> {
     /// Returns the memories whose entries another program overwrote: the last ones that we appended, in the ten seconds before it saved, if
@@ -122,13 +121,19 @@ impl Rows<'_> {
     ) -> rusqlite::Result<Vec<MemoryRow>> {
         let Some(saved_at) = FileState::read(path).saved_at() else { return Ok(Vec::new()) };
         let disturbed_at = self.log_state(name)?.and_then(|known| known.foreign_write_at).unwrap_or(saved_at);
-        let from = saved_at.min(disturbed_at) - OVERWRITTEN;
+        let from = saved_at.min(disturbed_at) - OVERWRITE_REACH;
         let recent = self.written_since(name, from)?.into_iter();
         let mut lost: Vec<MemoryRow> = recent.take_while(|row| !is_there(&row.memory)).collect();
         // A save cannot overwrite an entry that is newer.
-        lost.retain(|row| row.entry.written_at().is_some_and(|at| at <= saved_at + SLACK));
+        lost.retain(|row| row.entry.written_at().is_some_and(|at| at <= saved_at + CLOCK_SLACK));
         lost.reverse();
         Ok(lost)
+    }
+
+    /// Whether another program seems to be writing a log.
+    pub(super) fn is_being_rewritten(&self, layout: &Layout, name: &str) -> rusqlite::Result<bool> {
+        let size = self.log_state(name)?.map(|known| known.stamp.size);
+        Ok(FileState::read(&layout.store_path(name)).is_being_rewritten(size))
     }
 
     pub(crate) fn log_state(&self, name: &str) -> rusqlite::Result<Option<LogState>> {
@@ -160,7 +165,7 @@ impl Rows<'_> {
     /// Forgets when entries of a log were appended, so that none of them is appended again when it is gone.
     fn clear_append_times(&self, name: &str) -> rusqlite::Result<()> {
         // Older entries count as deleted anyway.
-        let from = now_millis() - 2 * OVERWRITTEN;
+        let from = now_millis() - 2 * OVERWRITE_REACH;
         let sql = "UPDATE memories SET written_at = NULL WHERE path = ?1 AND written_at >= ?2";
         self.0.prepare_cached(sql)?.execute(params![name, from]).map(drop)
     }

@@ -50,7 +50,7 @@ impl Store {
             Err(error) => return Self::open_read_only(layout, timeout, error.into()),
             Ok(db) => db,
         };
-        for _ in 0..STEPS {
+        for _ in 0..MAX_STEPS {
             match detect_kind(&db) {
                 Ok(DatabaseKind::Current) => {
                     db.remember_schema()?;
@@ -161,7 +161,7 @@ impl Store {
 }
 
 /// The most steps until a store has this version: one resets, one creates, and other processes may do the same concurrently.
-const STEPS: usize = 8;
+const MAX_STEPS: usize = 8;
 
 /// Empties `memory.db` in place, unless another process has repaired it, and returns a message about it. The rows come back from Markdown.
 /// `open` is a connection to it, if it can be opened.

@@ -17,7 +17,7 @@ use crate::files::file_stamp::file_identity;
 use crate::files::layout::Layout;
 use crate::intake::capture::{CaptureOutcome, Destination, Draft};
 use crate::intake::forget::forget_rows;
-use crate::log::log_file::testing::{remove_aged, save_aged};
+use crate::log::log_file::tests::{remove_aged, save_aged};
 use crate::log::{LONG_TERM_FILE, LogKind, parse};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;

@@ -52,10 +52,10 @@ pub struct Head {
 }
 
 /// The length of a shortened commit id.
-const COMMIT: usize = 12;
+const COMMIT_LENGTH: usize = 12;
 
 /// The maximum size of a file of packed references, in bytes.
-const PACKED: u64 = 1024 * 1024;
+const PACKED_REFS_LIMIT: u64 = 1024 * 1024;
 
 /// The git directories of a worktree. Only linked worktrees have two.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,7 +77,9 @@ pub(crate) fn repository_of(directory: &Path) -> Option<Repository> {
 /// Returns the branch and commit of a directory's worktree. Both are `None` outside a repository.
 pub fn head_of(directory: &Path) -> Head {
     let Some(repository) = repository_of(directory) else { return Head::default() };
-    let Ok(head) = regular_file::read_text(&repository.git_dir.join("HEAD"), LIMIT) else { return Head::default() };
+    let Ok(head) = regular_file::read_text(&repository.git_dir.join("HEAD"), SMALL_FILE_LIMIT) else {
+        return Head::default();
+    };
     let head = head.trim();
     let Some(reference) = head.strip_prefix("ref: ").map(str::trim) else {
         return Head { branch: None, commit: commit(head) };
@@ -90,25 +92,25 @@ pub fn head_of(directory: &Path) -> Head {
 pub(crate) fn tip_of(Repository { common_dir, .. }: &Repository, reference: &str) -> Option<String> {
     // A reference must not lead out of the repository.
     let is_plain = !reference.split('/').any(|part| part.is_empty() || part == "..");
-    let loose = is_plain.then(|| regular_file::read_text(&common_dir.join(reference), LIMIT).ok()).flatten();
+    let loose = is_plain.then(|| regular_file::read_text(&common_dir.join(reference), SMALL_FILE_LIMIT).ok()).flatten();
     let packed = || {
-        let text = regular_file::read_text(&common_dir.join("packed-refs"), PACKED).ok()?;
+        let text = regular_file::read_text(&common_dir.join("packed-refs"), PACKED_REFS_LIMIT).ok()?;
         text.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix(' ').and_then(commit))
     };
     loose.and_then(|text| commit(text.trim())).or_else(packed)
 }
 
 fn commit(text: &str) -> Option<String> {
-    let is_id = text.len() >= COMMIT && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_id.then(|| text[..COMMIT].to_owned())
+    let is_id = text.len() >= COMMIT_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| text[..COMMIT_LENGTH].to_owned())
 }
 
 /// The maximum size of a git file that contains one path, in bytes.
-const LIMIT: u64 = 64 * 1024;
+const SMALL_FILE_LIMIT: u64 = 64 * 1024;
 
 /// Reads the path after `prefix` in the first line of a small file, relative to `base`.
 fn read_path(file: &Path, prefix: &str, base: &Path) -> Option<PathBuf> {
-    let text = regular_file::read_text(file, LIMIT).ok()?;
+    let text = regular_file::read_text(file, SMALL_FILE_LIMIT).ok()?;
     let path = text.lines().next()?.strip_prefix(prefix)?.trim();
     (!path.is_empty()).then(|| normalize(&base.join(path)))
 }

@@ -13,10 +13,10 @@ use crate::files::regular_file;
 const LOG_END: u64 = 64 * 1024;
 
 /// The longest file that names the default branch of a remote, in bytes.
-const LIMIT: u64 = 4 * 1024;
+const REMOTE_HEAD_LIMIT: u64 = 4 * 1024;
 
 /// Branches into which others are merged.
-const COMMON: [&str; 5] = ["main", "master", "trunk", "develop", "dev"];
+const COMMON_BRANCHES: [&str; 5] = ["main", "master", "trunk", "develop", "dev"];
 
 /// The branch that a directory has checked out, and the repository.
 #[derive(Debug)]
@@ -58,14 +58,17 @@ impl CheckedOut {
     }
 
     fn is_default(&self, branch: &str) -> bool {
-        let head = || regular_file::read_text(&self.repository.common_dir.join("refs/remotes/origin/HEAD"), LIMIT).ok();
-        COMMON.contains(&branch)
+        let head = || {
+            regular_file::read_text(&self.repository.common_dir.join("refs/remotes/origin/HEAD"), REMOTE_HEAD_LIMIT)
+                .ok()
+        };
+        COMMON_BRANCHES.contains(&branch)
             || head().is_some_and(|head| head.trim().strip_prefix("ref: refs/remotes/origin/") == Some(branch))
     }
 
     fn read_merged(&self) -> MergedCommits {
         let mut merged = MergedCommits::default();
-        let others = COMMON.iter().map(|name| format!("refs/heads/{name}"));
+        let others = COMMON_BRANCHES.iter().map(|name| format!("refs/heads/{name}"));
         let current = format!("refs/heads/{}", self.branch);
         for line in others.chain([current]).flat_map(|name| self.log(&name)) {
             let (head, message) = line.split_once('\t').unwrap_or((&line, ""));

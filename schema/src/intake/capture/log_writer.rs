@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use chrono::NaiveDate;
 use memchr::{memmem, memrchr};
 
-use super::REPEAT_SECONDS;
 use crate::files::file_stamp::FileStamp;
 use crate::files::layout::Layout;
 use crate::log::log_file::{self, FileState, LastChange, now_millis};
@@ -17,8 +16,11 @@ use crate::model::moment::Moment;
 use crate::model::state_note::StateNote;
 use crate::store::{EntryState, LogState, Rows, Store, StoreError};
 
+/// For how many seconds the same text in a session counts as the same memory.
+pub const REPEAT_SECONDS: i64 = 60;
+
 /// How many milliseconds another program may keep writing a log before the day continues in the next file.
-const NEXT_FILE: i64 = 10_000;
+const MAX_DISTURBANCE: i64 = 10_000;
 
 /// A log that is about to be written, under the store lock and within a transaction.
 pub(crate) struct LogWriter {
@@ -65,7 +67,7 @@ impl LogWriter {
                 notes: Vec::new(),
             };
             if log.is_being_written(rows, known.as_ref())? {
-                if now_millis() - rows.record_disturbance(name, now_millis())? < NEXT_FILE {
+                if now_millis() - rows.record_disturbance(name, now_millis())? < MAX_DISTURBANCE {
                     return Ok(WriteTarget::Wait(log.name));
                 }
                 continue;

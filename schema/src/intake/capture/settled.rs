@@ -14,11 +14,11 @@ use crate::prose::tasks::{
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
 /// How many of the newest failures and open tasks are compared.
-const FAILURES: usize = 200;
-const TASKS: usize = 100;
+const COMPARED_FAILURES: usize = 200;
+const COMPARED_TASKS: usize = 100;
 
 /// How many of the newest lists of tasks are read: a hook waits for it.
-const LISTS: usize = 2;
+const COMPARED_LISTS: usize = 2;
 
 /// How many of the newest failures may be of the turn that ends.
 const TURN_FAILURES: usize = 20;
@@ -32,14 +32,14 @@ pub fn repeated_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<Option<M
         return Ok(None);
     }
     let wanted = signature(&memory.content);
-    let known = rows.failures(&Moment::latest(), FAILURES)?;
+    let known = rows.failures(&Moment::latest(), COMPARED_FAILURES)?;
     Ok(known.into_iter().find(|row| !row.is_pending() && signature(&row.memory.content) == wanted))
 }
 
 /// Returns the open failures that a successful attempt settles, with the time of the success.
 pub fn settled_by(rows: Rows<'_>, success: &Success) -> rusqlite::Result<Vec<(MemoryId, Moment)>> {
     let Some(at) = Moment::parse_rfc3339(&success.at) else { return Ok(Vec::new()) };
-    let known = rows.failures(&at, FAILURES)?;
+    let known = rows.failures(&at, COMPARED_FAILURES)?;
     let mut settled = Vec::new();
     for row in known.into_iter().filter(|row| !row.is_pending()) {
         if !is_settled_by(&row.memory.content, &success.attempt) {
@@ -58,7 +58,7 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
     if !matches!(memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse) {
         return Ok(Vec::new());
     }
-    let open: Vec<Memory> = rows.open_tasks(&memory.at, TASKS)?.into_iter().map(|row| row.memory).collect();
+    let open: Vec<Memory> = rows.open_tasks(&memory.at, COMPARED_TASKS)?.into_iter().map(|row| row.memory).collect();
     let texts: Vec<&str> = open.iter().map(|task| task.content.as_str()).collect();
     if open.is_empty() {
         return Ok(Vec::new());
@@ -139,7 +139,7 @@ fn task_lists(rows: Rows<'_>, open: &[Memory]) -> rusqlite::Result<Vec<TaskList>
         }
     }
     let mut lists = Vec::new();
-    for source in sources.into_iter().take(LISTS) {
+    for source in sources.into_iter().take(COMPARED_LISTS) {
         let Some(answer) = rows.by_id(source)? else { continue };
         let task_of = |item: &str| {
             let is_it =

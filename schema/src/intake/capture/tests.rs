@@ -11,7 +11,7 @@ use crate::files::database::LockTimeout;
 use crate::intake::drain::drain;
 use crate::intake::forget::forget_rows;
 use crate::intake::spool;
-use crate::log::log_file::testing::save_aged;
+use crate::log::log_file::tests::save_aged;
 use crate::log::{LogEnd, LogTail, parse};
 use crate::store::{MemoryFilter, SyncReport};
 

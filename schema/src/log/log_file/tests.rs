@@ -1,5 +1,25 @@
-use super::testing::{save_aged, set_old_mtime};
 use super::*;
+
+/// The age of files that do not count as being written: longer than any code waits.
+const LONG_AGO: Duration = Duration::from_mins(1);
+
+pub(crate) fn save_aged(path: &Path, text: impl AsRef<[u8]>) {
+    fs::write(path, text).expect("a file can be written");
+    set_old_mtime(path);
+}
+
+pub(crate) fn remove_aged(path: &Path) {
+    fs::remove_file(path).expect("a file can be deleted");
+    #[cfg(unix)]
+    File::open(path.parent().expect("a folder"))
+        .and_then(|folder| folder.set_modified(SystemTime::now() - LONG_AGO))
+        .expect("a time");
+}
+
+pub(crate) fn set_old_mtime(path: &Path) {
+    let file = File::options().write(true).open(path).expect("a file");
+    file.set_modified(SystemTime::now() - LONG_AGO).expect("a time");
+}
 
 #[test]
 fn rewrite_starts_again_after_a_concurrent_save() {
@@ -116,10 +136,10 @@ fn append_creates_file_and_notices_replacement() {
     fs::remove_file(&path).unwrap();
     assert_eq!(append_bytes(&path, file_state, |_| b"four\n".to_vec()).unwrap(), None);
     let file_state = FileState::read(&path);
-    save_aged(&path, "x".repeat(TAIL as usize) + "\nlast\n");
+    save_aged(&path, "x".repeat(SHORT_TAIL as usize) + "\nlast\n");
     assert_eq!(append_bytes(&path, file_state, |_| b"five\n".to_vec()).unwrap(), None);
     append_bytes(&path, FileState::read(&path), |tail| {
-        assert!(!tail.is_whole && tail.bytes.len() as u64 == TAIL);
+        assert!(!tail.is_whole && tail.bytes.len() as u64 == SHORT_TAIL);
         Vec::new()
     })
     .unwrap();

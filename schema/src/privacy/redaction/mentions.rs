@@ -42,10 +42,13 @@ pub(super) fn find_mentioned(
 
 /// Whether a text can contain a secret. Names are frequent in prose about them, which rarely has a digit nearby.
 fn may_hold_secret(text: &str) -> bool {
-    text.as_bytes().iter().take(WINDOW).any(|byte| byte.is_ascii_digit() || matches!(byte, b'!' | b'$' | b'%' | b'^'))
+    text.as_bytes()
+        .iter()
+        .take(VALUE_DISTANCE)
+        .any(|byte| byte.is_ascii_digit() || matches!(byte, b'!' | b'$' | b'%' | b'^'))
 }
 
-const WINDOW: usize = 120;
+const VALUE_DISTANCE: usize = 120;
 
 /// Whether the words before a name announce a new value, as in `changed the password to …`.
 fn is_about_change(site: &TriggerSite<'_>, name: &ValueName<'_>) -> bool {

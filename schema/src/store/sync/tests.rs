@@ -6,7 +6,7 @@ use crate::intake::capture::{Destination, Draft, capture};
 use crate::intake::drain::drain;
 use crate::intake::spool;
 use crate::log::LONG_TERM_FILE;
-use crate::log::log_file::testing::{remove_aged, save_aged, set_old_mtime};
+use crate::log::log_file::tests::{remove_aged, save_aged, set_old_mtime};
 use crate::model::memory::MemoryType;
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
