@@ -81,22 +81,22 @@ pub(crate) fn dispatch(
         }
         EventKind::BeforeCompaction => {
             let interrupted = session.save_open_turn(None);
-            let kept = session.save_prepared(&session.prepare_conclusions_since_compaction(transcript));
+            let saved = session.save_prepared(&session.prepare_conclusions_since_compaction(transcript));
             // The turn continues after the compaction.
             interrupted
                 .and_then(|turn| turn.prompt.map_or(Ok(()), |prompt| session.record_turn_start(&prompt)))
-                .and(kept)
+                .and(saved)
         }
         EventKind::AfterCompaction(summary) => {
             session.capture([session.new_draft(MemoryType::SessionSummary, summary, session.now)])
         }
         EventKind::SessionEnd => {
             track_buffer::remove_old_files(layout);
-            let kept = session.save_open_turn(transcript).map(drop).and(session.close_session(payload));
+            let saved = session.save_open_turn(transcript).map(drop).and(session.close_session(payload));
             // Close the store first: the last process to close a database checkpoints it, and that should be the backfill.
             drop(session);
             backfill::start_backfill(layout, &loaded.settings);
-            kept
+            saved
         }
     }
     .map(|()| None)

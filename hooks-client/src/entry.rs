@@ -1,6 +1,6 @@
 //! The process: arguments, standard input, a deadline, and an exit status that never disturbs the host.
 //!
-//! Only unknown commands are reported on standard error, because hosts show it to people. Faults go to the store's `hook.log`,
+//! Only unknown commands are reported on standard error, because hosts show it to people. Errors go to the store's `hook.log`,
 //! and how long each hook took to `hook.times`.
 
 use std::error::Error;
@@ -38,7 +38,7 @@ const SPOOL_STACK: usize = 512 * 1024;
 /// The time before the deadline that is reserved for spooling and logging, on another thread because the disk may hang.
 const SHUTDOWN_RESERVE: Duration = Duration::from_millis(50);
 
-/// The store whose log gets the faults, once it is known.
+/// The store whose log gets the errors, once it is known.
 static LAYOUT: OnceLock<Layout> = OnceLock::new();
 
 /// Runs the client with the arguments and input of the process.
@@ -99,8 +99,8 @@ fn run_command(command: Option<HookCommand>, arguments: Arguments) {
     let started = Instant::now();
     let name = command.map_or("an event", HookCommand::name);
     exit_after(command);
-    panic::set_hook(Box::new(move |fault| {
-        spool_and_log(&format!("jikime-hook panicked in {name}: {fault}"));
+    panic::set_hook(Box::new(move |panic| {
+        spool_and_log(&format!("jikime-hook panicked in {name}: {panic}"));
         process::exit(0);
     }));
     match handle_event(command, arguments) {
@@ -110,7 +110,7 @@ fn run_command(command: Option<HookCommand>, arguments: Arguments) {
             record_time(command, started.elapsed());
         }
         // Without a store there is nowhere to report it.
-        Err(fault) => LAYOUT.get().into_iter().for_each(|layout| hook_log::append_error(layout, &*fault)),
+        Err(error) => LAYOUT.get().into_iter().for_each(|layout| hook_log::append_error(layout, &*error)),
     }
 }
 
@@ -210,12 +210,12 @@ fn dispatch_all(
 }
 
 /// Spools unsaved memories and logs why the hook stopped.
-fn spool_and_log(fault: &str) {
+fn spool_and_log(reason: &str) {
     let Some(layout) = LAYOUT.get() else { return };
     if let Err(error) = spool_unsaved(layout) {
         hook_log::append_error(layout, &error);
     }
-    hook_log::append_message(layout, fault);
+    hook_log::append_message(layout, reason);
 }
 
 fn print_answer(text: &str) {

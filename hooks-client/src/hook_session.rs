@@ -76,8 +76,8 @@ impl HookSession<'_> {
         }
         let mut waiting = memories;
         while let [memory, rest @ ..] = waiting {
-            if let Err(fault) = self.open_store().and_then(|store| commit(store, memory).map(drop)) {
-                return self.spool(waiting, fault);
+            if let Err(error) = self.open_store().and_then(|store| commit(store, memory).map(drop)) {
+                return self.spool(waiting, error);
             }
             waiting = rest;
         }
@@ -87,22 +87,22 @@ impl HookSession<'_> {
     }
 
     /// Leaves memories to a process with more time or more rights.
-    pub(crate) fn spool(&self, memories: &[PreparedMemory], fault: StoreError) -> Result<(), StoreError> {
+    pub(crate) fn spool(&self, memories: &[PreparedMemory], error: StoreError) -> Result<(), StoreError> {
         // The spool can exist without the other directories.
         let _ = self.create_dirs();
         for memory in memories {
             spool::write_memory(self.layout, memory)?;
         }
-        self.log_unless_busy(Err(fault));
+        self.log_unless_busy(Err(error));
         Ok(())
     }
 
-    /// Logs a fault that lost nothing, unless other processes were just faster.
+    /// Logs an error that lost nothing, unless other processes were just faster.
     pub(crate) fn log_unless_busy(&self, done: Result<(), StoreError>) {
-        if let Err(fault) = done
-            && !fault.is_busy()
+        if let Err(error) = done
+            && !error.is_busy()
         {
-            hook_log::append_error(self.layout, &fault);
+            hook_log::append_error(self.layout, &error);
         }
     }
 

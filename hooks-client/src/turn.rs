@@ -57,10 +57,10 @@ impl HookSession<'_> {
         self.create_dirs()?;
         let noted =
             track_buffer::append_use(self.layout, &self.session_id, &used, is_success, &self.now, self.sanitizer);
-        noted.or_else(|fault| {
+        noted.or_else(|error| {
             let mut uses = ToolUses::new(self.now);
             uses.take_in(track_buffer::line_of(&used, is_success, self.sanitizer), self.now);
-            self.spool(&Vec::from_iter(self.prepare_tool_usage(uses)), fault)
+            self.spool(&Vec::from_iter(self.prepare_tool_usage(uses)), error)
         })
     }
 
