@@ -10,7 +10,7 @@ use toml::de::{DeTable as Table, DeValue as Value};
 use super::catalogue::{KEYS, KeyRule, SettingKey};
 use super::value::{
     BriefMode, Edits, EmbeddingProvider, LegWeights, parse_bytes, parse_days, parse_number, parse_score, parse_switch,
-    parse_texts, parse_unless_never, parse_weights, parse_word,
+    parse_texts, parse_unless_never, parse_weights,
 };
 use crate::files::environment;
 use crate::files::layout::Layout;
@@ -283,7 +283,7 @@ impl Settings {
             "file_recall" => self.file_recall = parse_switch(value)?,
             "reminder" => self.reminder = parse_switch(value)?,
             "edits" => {
-                self.edits = match parse_word(value)? {
+                self.edits = match value.as_str()? {
                     "full" => Edits::Full,
                     "names" => Edits::Names,
                     "off" => Edits::Off,
@@ -292,7 +292,7 @@ impl Settings {
             }
             "conclusions" => self.conclusions = parse_switch(value)?,
             "brief" => {
-                let word = parse_word(value)?;
+                let word = value.as_str()?;
                 self.brief = BriefMode::ALL.into_iter().find(|mode| mode.name() == word)?;
             }
             "brief_size" => self.brief_size = parse_number(value, BRIEF_SIZES)?,
@@ -300,14 +300,14 @@ impl Settings {
             "exclude" => self.exclude.extend(parse_texts(value)?),
             "other_projects" => self.other_projects = parse_switch(value)?,
             "team_author" => {
-                self.team_author = Some(parse_word(value).filter(|name| is_author(name))?.to_owned());
+                self.team_author = Some(value.as_str().filter(|name| is_author(name))?.to_owned());
             }
             "team_own_approval" => self.team_own_approval = parse_switch(value)?,
             "team_share_by_model" => self.team_share_by_model = parse_switch(value)?,
             "anonymise" => self.anonymise = parse_switch(value)?,
             "redact" => self.redact.extend(parse_texts(value)?),
             "embedding_provider" => {
-                let name = parse_word(value)?;
+                let name = value.as_str()?;
                 self.embedding_provider =
                     EmbeddingProvider::ALL.into_iter().find(|provider| provider.as_str() == name)?;
             }
@@ -317,14 +317,14 @@ impl Settings {
             "search_weights" => self.search_weights = parse_weights(value)?,
             "search_results" => self.search_results = parse_number(value, RESULTS)?,
             "search_min_score" => {
-                self.search_min_score = if parse_word(value) == Some("auto") { None } else { Some(parse_score(value)?) }
+                self.search_min_score = if value.as_str() == Some("auto") { None } else { Some(parse_score(value)?) }
             }
             "search_tokens" => self.search_tokens = parse_number(value, RESULT_TOKENS)?,
             "embedding_model" => {
-                self.embedding_model = Some(parse_word(value).filter(|name| !name.is_empty())?.to_owned());
+                self.embedding_model = Some(value.as_str().filter(|name| !name.is_empty())?.to_owned());
             }
             "embedding_base_url" => {
-                self.embedding_base_url = Some(parse_word(value).filter(|url| !url.is_empty())?.to_owned());
+                self.embedding_base_url = Some(value.as_str().filter(|url| !url.is_empty())?.to_owned());
             }
             "embedding_dimensions" => self.embedding_dimensions = Some(parse_number(value, DIMENSIONS)?),
             // Only checked here. It is read when a store is opened, before the project's settings.

@@ -91,12 +91,8 @@ pub enum Edits {
 const MAX_TEXTS: usize = 100;
 const MAX_TEXT_LENGTH: usize = 1_000;
 
-pub(super) fn parse_word<'v>(value: &'v Value<'_>) -> Option<&'v str> {
-    value.as_str()
-}
-
 pub(super) fn parse_switch(value: &Value<'_>) -> Option<bool> {
-    match (value, parse_word(value)) {
+    match (value, value.as_str()) {
         (Value::Boolean(on), _) => Some(*on),
         (_, Some("on" | "true" | "yes" | "1")) => Some(true),
         (_, Some("off" | "false" | "no" | "0")) => Some(false),
@@ -107,7 +103,7 @@ pub(super) fn parse_switch(value: &Value<'_>) -> Option<bool> {
 pub(super) fn parse_number(value: &Value<'_>, range: RangeInclusive<usize>) -> Option<usize> {
     let number = match value {
         Value::Integer(number) => usize::from_str_radix(number.as_str(), number.radix()).ok(),
-        _ => parse_word(value)?.parse().ok(),
+        _ => value.as_str()?.parse().ok(),
     };
     number.filter(|number| range.contains(number))
 }
@@ -117,7 +113,7 @@ pub(super) fn parse_score(value: &Value<'_>) -> Option<f64> {
     let score: f64 = match value {
         Value::Float(number) => number.as_str().parse().ok(),
         Value::Integer(number) => number.as_str().parse().ok(),
-        _ => parse_word(value)?.parse().ok(),
+        _ => value.as_str()?.parse().ok(),
     }?;
     (0.0..=1.0).contains(&score).then_some(score)
 }
@@ -125,12 +121,12 @@ pub(super) fn parse_score(value: &Value<'_>) -> Option<f64> {
 pub(super) fn parse_texts(value: &Value<'_>) -> Option<Vec<String>> {
     let list = value.as_array().filter(|list| list.len() <= MAX_TEXTS)?;
     let is_fit = |text: &&str| !text.is_empty() && text.len() <= MAX_TEXT_LENGTH;
-    list.iter().map(|item| parse_word(item.as_ref()).filter(is_fit).map(str::to_owned)).collect()
+    list.iter().map(|item| item.as_ref().as_str().filter(is_fit).map(str::to_owned)).collect()
 }
 
 /// Parses a text with `read`. `never` gives `Some(None)`.
 pub(super) fn parse_unless_never<T>(value: &Value<'_>, read: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
-    match parse_word(value)? {
+    match value.as_str()? {
         "never" => Some(None),
         text => read(text).map(Some),
     }
@@ -144,19 +140,15 @@ pub fn parse_days(text: &str) -> Option<u32> {
 
 /// Parses a size such as `500KB`, `50MB` or `1GB` into bytes.
 pub fn parse_bytes(text: &str) -> Option<u64> {
-    let (number, bytes) = parse_with_unit(text, &[("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000), ("b", 1)])?;
-    number.checked_mul(bytes)
-}
-
-fn parse_with_unit(text: &str, units: &[(&str, u64)]) -> Option<(u64, u64)> {
+    let units = [("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000), ("b", 1)];
     let text = text.trim().to_ascii_lowercase();
-    let (number, unit) = units.iter().find_map(|(unit, worth)| Some((text.strip_suffix(unit)?, *worth)))?;
-    Some((number.trim().parse().ok()?, unit))
+    let (number, bytes) = units.into_iter().find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?, bytes)))?;
+    number.trim().parse::<u64>().ok()?.checked_mul(bytes)
 }
 
 /// Parses a preset or two numbers such as `65/5`. The measured weights give `Some(None)`.
 pub(super) fn parse_weights(value: &Value<'_>) -> Option<Option<LegWeights>> {
-    match parse_word(value)? {
+    match value.as_str()? {
         "measured" => Some(None),
         "stated" => Some(Some(LegWeights::VECTOR_HEAVY)),
         text => {
