@@ -30,7 +30,7 @@ use std::ops::Range;
 
 use regex_lite::{Regex, RegexBuilder};
 
-use find::{PLACEHOLDER_START, Secret, custom_secret, find_by_rule, outside_placeholders};
+use find::{PLACEHOLDER_START, Secret, find_by_rule, outside_placeholders, secret_without_rule};
 
 /// A text after redaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,8 +123,10 @@ impl Redactor {
             return Vec::new();
         }
         let matches = self.patterns.iter().flat_map(|pattern| matches(pattern, text));
-        let mut secrets: Vec<Secret> =
-            matches.flat_map(|span| outside_placeholders(text, span)).map(custom_secret).collect();
+        let mut secrets: Vec<Secret> = matches
+            .flat_map(|span| outside_placeholders(text, span))
+            .map(|span| secret_without_rule("custom", span))
+            .collect();
         secrets.sort_by_key(Secret::precedence);
         let mut end = 0;
         secrets.retain_mut(|secret| {

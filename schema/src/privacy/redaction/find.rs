@@ -14,8 +14,9 @@ pub(super) struct Secret {
     pub(super) rule: usize,
 }
 
-pub(super) fn custom_secret(span: Range<usize>) -> Secret {
-    Secret { span, kind: "custom", rule: RULES.len() }
+/// Returns a secret that no rule found.
+pub(super) fn secret_without_rule(kind: &'static str, span: Range<usize>) -> Secret {
+    Secret { span, kind, rule: RULES.len() }
 }
 
 impl Secret {

@@ -73,8 +73,7 @@ pub(super) fn bare_value(cursor: &TextCursor<'_>, limit: usize) -> Range<usize> 
     let value = run[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '|', '*', '…', '。']);
     // A mask of asterisks, and the `!` at the end of a password, are not punctuation.
     let value = if value.is_empty() { &run[..end] } else { value };
-    let kept = run[..end].len() - value.len();
-    let bangs = run[value.len()..value.len() + kept].bytes().take_while(|byte| matches!(byte, b'!' | b'*')).count();
+    let bangs = run[value.len()..end].bytes().take_while(|byte| matches!(byte, b'!' | b'*')).count();
     start..start + value.len() + bangs
 }
 

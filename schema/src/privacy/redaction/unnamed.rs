@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::entropy;
-use super::find::{PLACEHOLDER_START, Secret, custom_secret};
+use super::find::{PLACEHOLDER_START, Secret, secret_without_rule};
 
 /// Returns texts that look like secrets by themselves, in order.
 pub(super) fn find_unnamed(text: &str) -> Vec<Secret> {
@@ -39,7 +39,7 @@ fn find_service_token(text: &str, word: Range<usize>) -> Option<Secret> {
     let is_known = ["AZDO", "JQQJ99"].iter().any(|mark| value.len() == 84 && value.contains(mark))
         || value.starts_with(['1', '2']) && (47..=50).contains(&value.len()) && value.find('_') == Some(27);
     if is_known && is_token(value) {
-        return Some(Secret { span: word, kind: "token", ..custom_secret(0..0) });
+        return Some(secret_without_rule("token", word));
     }
     let prefix = value.find(['-', '_']).filter(|length| (2..=MAX_PREFIX_LENGTH).contains(length))?;
     let is_prefix = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -49,7 +49,7 @@ fn find_service_token(text: &str, word: Range<usize>) -> Option<Secret> {
     let follows = text[..word.start].ends_with(['/', '+', '=', '%', '.']) && !text[..word.start].ends_with('=');
     let tail = value.rsplit(['-', '_']).next().unwrap_or_default();
     let is_token = is_token(&value[prefix + 1..]) || is_token(tail) || is_one_case(tail);
-    (begins && !is_digest && !follows && is_token).then(|| Secret { span: word, kind: "token", ..custom_secret(0..0) })
+    (begins && !is_digest && !follows && is_token).then(|| secret_without_rule("token", word))
 }
 
 /// Whether a run mixes upper case, lower case and digits as only a machine does.
@@ -90,7 +90,7 @@ fn find_aws_secrets(text: &str) -> impl Iterator<Item = Secret> {
             run.len() == 40 && entropy::is_random(run) && run.bytes().any(|byte| byte.is_ascii_uppercase())
         })?;
         let at = start + (run.as_ptr() as usize - reach.as_ptr() as usize);
-        Some(Secret { span: at..at + run.len(), kind: "aws secret key", ..custom_secret(0..0) })
+        Some(secret_without_rule("aws secret key", at..at + run.len()))
     })
 }
 
@@ -109,7 +109,7 @@ fn find_discord_tokens(text: &str) -> impl Iterator<Item = Secret> {
         let signature = run(at + 8);
         let is_token = (23..=28).contains(&number) && (27..=45).contains(&signature);
         let is_token = is_token && entropy::is_random(&text[at + 8..at + 8 + signature]);
-        is_token.then(|| Secret { span: at - number..at + 8 + signature, kind: "discord token", ..custom_secret(0..0) })
+        is_token.then(|| secret_without_rule("discord token", at - number..at + 8 + signature))
     })
 }
 
