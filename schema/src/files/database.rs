@@ -101,7 +101,7 @@ pub fn integrity_errors(db: &Connection) -> rusqlite::Result<Vec<String>> {
     };
     match check() {
         Err(error) if is_damage(&error) => Ok(vec![error.to_string()]),
-        found => Ok(found?.into_iter().filter(|fault| fault != "ok").collect()),
+        found => Ok(found?.into_iter().filter(|line| line != "ok").collect()),
     }
 }
 
@@ -396,8 +396,8 @@ fn switch_to_wal(db: &Connection, timeout: LockTimeout) -> rusqlite::Result<()> 
                 std::thread::sleep(Duration::from_millis(1));
             }
             Ok(mode) if mode != "wal" => {
-                let fault = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
-                return Err(rusqlite::Error::SqliteFailure(fault, Some(NO_LOG.to_owned())));
+                let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+                return Err(rusqlite::Error::SqliteFailure(error, Some(NO_LOG.to_owned())));
             }
             outcome => return outcome.map(drop),
         }

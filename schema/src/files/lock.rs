@@ -30,14 +30,14 @@ pub enum LockError {
 impl FileLock {
     /// Acquires the lock, trying for at most `timeout`.
     pub fn acquire(path: &Path, timeout: Duration) -> Result<Self, LockError> {
-        let fault = |source| LockError::Io { path: path.to_owned(), source };
-        let file = options_for_private().create(true).truncate(false).open(path).map_err(fault)?;
+        let to_error = |source| LockError::Io { path: path.to_owned(), source };
+        let file = options_for_private().create(true).truncate(false).open(path).map_err(to_error)?;
         let deadline = Instant::now() + timeout;
         let mut pause = FIRST_PAUSE;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { _file: file }),
-                Err(TryLockError::Error(source)) => return Err(fault(source)),
+                Err(TryLockError::Error(source)) => return Err(to_error(source)),
                 Err(TryLockError::WouldBlock) => {}
             }
             if Instant::now() >= deadline {

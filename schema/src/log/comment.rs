@@ -43,11 +43,11 @@ pub(super) struct EntryFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    kind: Option<MemoryType>,
+    pub(super) kind: Option<MemoryType>,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<String>,
+    pub(super) session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     importance: Option<u8>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -148,14 +148,6 @@ impl EntryFields {
     /// The id that the entry claims. A copy claims the id of its original; the store decides which of them gets it.
     pub(super) fn id(&self) -> Option<MemoryId> {
         self.id.as_deref().and_then(MemoryId::parse).map(|id| id.original())
-    }
-
-    pub(super) fn kind(&self) -> Option<MemoryType> {
-        self.kind
-    }
-
-    pub(super) fn session(&self) -> Option<String> {
-        self.session.clone()
     }
 
     /// The time of the entry. In a daily log it may lack the day.

@@ -119,22 +119,22 @@ pub fn append_bytes(
     file_state: FileState,
     make: impl FnOnce(LogTail<'_>) -> Vec<u8>,
 ) -> Result<Option<FileStamp>, LogFileError> {
-    let fault = |source| LogFileError { action: "append to", path: path.to_owned(), source };
+    let to_error = |source| LogFileError { action: "append to", path: path.to_owned(), source };
     // Git removes a file before it creates the new one, and fails if the file exists by then.
     let is_new = file_state.stamp.is_none() && !file_state.is_foreign;
     let mut file = match options_for_private().read(true).append(true).create_new(is_new).open(path) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {
             return Ok(None);
         }
-        opened => opened.map_err(fault)?,
+        opened => opened.map_err(to_error)?,
     };
-    let before = file.metadata().map_err(fault)?;
+    let before = file.metadata().map_err(to_error)?;
     if !is_new && FileStamp::from_metadata(&before) != file_state.stamp {
         return Ok(None);
     }
-    let mut end = read_tail(&mut file, before.len(), SHORT_TAIL).map_err(fault)?;
+    let mut end = read_tail(&mut file, before.len(), SHORT_TAIL).map_err(to_error)?;
     if LogTail::whole(&end).ends_mid_line() {
-        end = read_tail(&mut file, before.len(), LONG_TAIL).map_err(fault)?;
+        end = read_tail(&mut file, before.len(), LONG_TAIL).map_err(to_error)?;
     }
     let is_whole = end.len() as u64 == before.len();
     let bytes = make(LogTail { bytes: &end, is_whole });
@@ -145,10 +145,10 @@ pub fn append_bytes(
     file.write_all(&bytes).map_err(|error| {
         // Half an entry would parse as an entry.
         let _ = file.set_len(before.len());
-        fault(error)
+        to_error(error)
     })?;
     crash_point::crash_if_armed("log.appended");
-    let after = file.metadata().map_err(fault)?;
+    let after = file.metadata().map_err(to_error)?;
     // Editors save by replacing the file that was open here.
     if file_identity(path) != open_file_identity(&before) {
         return Ok(None);
@@ -225,7 +225,7 @@ fn replace_if_unchanged(
     before: &[u8],
     after: &[u8],
 ) -> Result<bool, LogFileError> {
-    let fault = |source| LogFileError { action: "rewrite", path: path.to_owned(), source };
+    let to_error = |source| LogFileError { action: "rewrite", path: path.to_owned(), source };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
     let written = (|| {
@@ -246,7 +246,7 @@ fn replace_if_unchanged(
     if !matches!(written, Ok(true)) {
         let _ = fs::remove_file(&temporary);
     }
-    written.map_err(fault)
+    written.map_err(to_error)
 }
 
 /// Renames `new` to `path` if the file there still has the bytes `before`, or is still missing if `before` is `None`. Otherwise returns

@@ -18,7 +18,7 @@ use crate::model::state_note::{StateNote, is_note};
 /// Parses the text of a log.
 pub fn parse(text: &str, kind: LogKind) -> ParsedLog {
     if kind == LogKind::Team {
-        return TeamFile::parse(text).into_log();
+        return ParsedLog { entries: TeamFile::parse(text).entries, ..ParsedLog::default() };
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = LogParser::new(kind);
@@ -237,7 +237,7 @@ impl LogParser {
             fields = take_go_metadata(&mut lines);
         }
         let fields = fields.unwrap_or_default();
-        let kind = fields.kind().unwrap_or(event.map_or(opening.kind, |event| event.kind));
+        let kind = fields.kind.unwrap_or(event.map_or(opening.kind, |event| event.kind));
         let mut done = false;
         if kind == MemoryType::Task
             && let Some((is_checked, text)) = parse_checkbox(lines[0])
@@ -257,7 +257,7 @@ impl LogParser {
         let at = fields.at(day).or_else(|| self.entry_moment(day, event.map(|event| event.time), &mut content));
         let session_id = match event {
             Some(_) => self.mark.session_id.clone(),
-            None => fields.session().unwrap_or_default(),
+            None => fields.session.clone().unwrap_or_default(),
         };
         let content = unescape(&content).into_owned();
         let at = at.unwrap_or_else(|| Moment::from_local_unknown(NaiveDate::default(), NaiveTime::MIN));

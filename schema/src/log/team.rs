@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::LogEntry;
 use super::comment::EntryFields;
 use super::escape::{escape, unescape};
-use super::{LogEntry, ParsedLog};
 use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::sharing::{EXPIRES, TAGS, TEAM_DIR};
@@ -87,10 +87,6 @@ impl TeamFile {
             }
         }
         file
-    }
-
-    pub(super) fn into_log(self) -> ParsedLog {
-        ParsedLog { entries: self.entries, ..ParsedLog::default() }
     }
 }
 

@@ -171,11 +171,6 @@ impl LogWriter {
         Ok(true)
     }
 
-    /// Makes the next reader read the log, even if no other program changes it.
-    pub(crate) fn force_reread(&mut self) {
-        self.is_in_sync = false;
-    }
-
     /// Whether an entry of this memory was added.
     pub(crate) fn has_added(&self, memory: &Memory) -> bool {
         self.added.iter().any(|added| added.id == memory.id)
@@ -244,7 +239,7 @@ pub fn append_all(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Resu
             }
             if insert_rows(rows, log.name(), memories)? < memories.len() {
                 // An entry has the id of another one. Reading the log decides which of the two gets it.
-                log.force_reread();
+                log.is_in_sync = false;
             }
             log.write(rows)
         });

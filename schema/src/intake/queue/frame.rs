@@ -94,12 +94,12 @@ impl QueueRequest {
 
     /// Parses a line, or returns the reason why it cannot.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
-        let fault = |error| format!("invalid request: {error}");
-        let FrameVersion { v } = serde_json::from_slice(line).map_err(fault)?;
+        let to_error = |error| format!("invalid request: {error}");
+        let FrameVersion { v } = serde_json::from_slice(line).map_err(to_error)?;
         if v > VERSION {
             return Err(format!("a request for version {v}, which version {VERSION} may not understand"));
         }
-        match serde_json::from_slice(line).map_err(fault)? {
+        match serde_json::from_slice(line).map_err(to_error)? {
             RequestLine { capture: Some(sent), .. } => {
                 let memories = sent.into_iter().map(|memory| memory.into_prepared(Delivery::Live));
                 memories.collect::<Option<_>>().map(Self::Capture).ok_or_else(|| "a memory without a time".to_owned())
