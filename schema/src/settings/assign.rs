@@ -3,7 +3,7 @@
 use toml::de::{DeTable as Table, DeValue as Value};
 
 use super::catalogue::{KEYS, KeyRule, SettingKey};
-use super::load::{Settings, SettingsOwner, danger, looks_like_key};
+use super::load::{Settings, SettingsOwner, danger, looks_like_key, unknown_setting};
 use crate::privacy::sanitizer::Sanitizer;
 
 /// Checks that a settings file may have a setting. The error says what to do instead.
@@ -33,10 +33,7 @@ fn find_key(name: &str, owner: SettingsOwner) -> Result<&'static SettingKey, Str
         None if looks_like_key(name) => Err(format!(
             "{name} is not set in files: keys are read only from the environment, such as JIKIME_EMBEDDING_API_KEY"
         )),
-        None => {
-            let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
-            Err(format!("unknown setting {name}; the settings are {}", known.join(", ")))
-        }
+        None => Err(unknown_setting(name)),
     }
 }
 

@@ -213,7 +213,7 @@ pub(super) struct SettingsLayers {
 }
 
 impl SettingsLayers {
-    pub(super) fn add_file(&mut self, path: &Path, writer: SettingsOwner) {
+    pub(super) fn add_file(&mut self, path: &Path, owner: SettingsOwner) {
         let place = path.display();
         let text = match read_file(path) {
             Err(error) if is_absent(&error) => return,
@@ -224,7 +224,7 @@ impl SettingsLayers {
             Ok(table) => table.iter().for_each(|(name, value)| {
                 let before = text.as_deref().unwrap_or_default().get(..name.span().start).unwrap_or_default();
                 let place = format!("{place}: line {}", before.matches('\n').count() + 1);
-                self.add_value(name.as_ref(), value.as_ref(), writer, &place);
+                self.add_value(name.as_ref(), value.as_ref(), owner, &place);
             }),
             Err(problem) => {
                 self.has_unclear_guard = true;
@@ -233,9 +233,9 @@ impl SettingsLayers {
         }
     }
 
-    fn add_value(&mut self, name: &str, value: &Value<'_>, writer: SettingsOwner, place: &impl Display) {
+    fn add_value(&mut self, name: &str, value: &Value<'_>, owner: SettingsOwner, place: &impl Display) {
         match KEYS.iter().find(|key| key.name == name) {
-            Some(key) if key.rule == KeyRule::UserOnly && writer == SettingsOwner::Project => {
+            Some(key) if key.rule == KeyRule::UserOnly && owner == SettingsOwner::Project => {
                 self.problems.push(format!(
                     "{place}: a project cannot set {name}, because it could {}; set it in the user's file or the environment",
                     danger(name)
@@ -247,8 +247,7 @@ impl SettingsLayers {
             Some(key) => self.set(key, value, place),
             None => {
                 self.has_unclear_guard |= looks_like_guard(name, value);
-                let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
-                self.problems.push(format!("{place}: unknown setting {name}; the settings are {}", known.join(", ")));
+                self.problems.push(format!("{place}: {}", unknown_setting(name)));
             }
         }
     }
@@ -333,6 +332,12 @@ impl Settings {
         }
         Some(())
     }
+}
+
+/// Says that a setting is unknown, and which ones there are.
+pub(super) fn unknown_setting(name: &str) -> String {
+    let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+    format!("unknown setting {name}; the settings are {}", known.join(", "))
 }
 
 /// What a project could do with a setting that only the user may set.

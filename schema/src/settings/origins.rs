@@ -73,18 +73,18 @@ pub(super) fn explain_from(
 ) -> ExplainedSettings {
     let files = user.map(|path| (path, SettingsOwner::User)).into_iter().chain([(project, SettingsOwner::Project)]);
     let texts: Vec<(&Path, SettingsOwner, String)> =
-        files.filter_map(|(path, writer)| Some((path, writer, read_file(path).ok()?))).collect();
+        files.filter_map(|(path, owner)| Some((path, owner, read_file(path).ok()?))).collect();
     let tables: Vec<_> =
-        texts.iter().filter_map(|(path, writer, text)| Some((*path, *writer, parse_file(text).ok()?))).collect();
+        texts.iter().filter_map(|(path, owner, text)| Some((*path, *owner, parse_file(text).ok()?))).collect();
     let loaded = combine(user, project, &variable);
     let explain_key = |key: &SettingKey| {
         let mut setting = Setting::from_key(key);
-        for (path, writer, table) in &tables {
+        for (path, owner, table) in &tables {
             let Some(value) = table.get(key.name).map(toml::Spanned::as_ref) else { continue };
-            let is_refused = key.rule == KeyRule::UserOnly && *writer == SettingsOwner::Project;
+            let is_refused = key.rule == KeyRule::UserOnly && *owner == SettingsOwner::Project;
             if !is_refused && is_understood(key, value) {
                 let path = path.to_path_buf();
-                let origin = if *writer == SettingsOwner::User {
+                let origin = if *owner == SettingsOwner::User {
                     SettingOrigin::User(path)
                 } else {
                     SettingOrigin::Project(path)
@@ -178,9 +178,9 @@ fn is_understood(key: &SettingKey, value: &Value<'_>) -> bool {
     Settings::default().set(key.name, value).is_some()
 }
 
-fn check_file(path: &Path, writer: SettingsOwner) -> SettingsFile {
+fn check_file(path: &Path, owner: SettingsOwner) -> SettingsFile {
     let mut layers = SettingsLayers::default();
-    layers.add_file(path, writer);
+    layers.add_file(path, owner);
     let SettingsLayers { settings, mut problems, .. } = layers;
     problems.extend(Sanitizer::new(&settings.redact, &settings.exclude).1.iter().map(ToString::to_string));
     let is_there = !read_file(path).is_err_and(|error| is_absent(&error));
