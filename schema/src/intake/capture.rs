@@ -235,7 +235,7 @@ impl CaptureTransaction<'_> {
     fn add_note(&mut self, note: StateNote) -> Result<(), StoreError> {
         match &mut self.target {
             WriteTarget::Write(log) => Ok(log.add_note(self.rows, note).map(drop)?),
-            WriteTarget::Wait(_) => spool::put_note(self.layout, &note),
+            WriteTarget::Wait(_) => spool::write_note(self.layout, &note),
         }
     }
 
@@ -259,11 +259,11 @@ impl CaptureTransaction<'_> {
     fn is_in_file(&self, row: &MemoryRow) -> Result<bool, StoreError> {
         let Some(kind) = LogKind::from_path(&row.path) else { return Ok(true) };
         let path = self.layout.store_path(&row.path);
-        let known = self.rows.log_state(&row.path)?;
+        let known = self.rows.log_state(&row.path)?.map(|known| known.stamp);
         let file_state = FileState::read(&path);
-        let is_in_sync = known.as_ref().map(|known| known.stamp) == file_state.stamp;
+        let is_in_sync = known == file_state.stamp;
         let is_added = matches!(&self.target, WriteTarget::Write(log) if log.has_added(&row.memory));
-        let is_being_rewritten = file_state.is_being_rewritten(known.as_ref().map(|known| known.stamp.size));
+        let is_being_rewritten = file_state.is_being_rewritten(known.map(|stamp| stamp.size));
         if is_in_sync || is_added || row.is_pending() || is_being_rewritten {
             return Ok(true);
         }
@@ -276,13 +276,13 @@ impl CaptureTransaction<'_> {
         &self,
         memory: &Memory,
         path: &str,
-        written: EntryState,
+        entry: EntryState,
         waiting: Option<MemoryRow>,
     ) -> Result<(), StoreError> {
         match waiting {
-            Some(row) => self.rows.set_entry_state(row.seq, path, written)?,
+            Some(row) => self.rows.set_entry_state(row.seq, path, entry)?,
             None => {
-                self.rows.insert(memory, path, written)?;
+                self.rows.insert(memory, path, entry)?;
                 self.rows.add_to_session(memory)?;
             }
         }

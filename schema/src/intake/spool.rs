@@ -21,11 +21,11 @@ pub fn write_memory(layout: &Layout, prepared: &PreparedMemory) -> Result<PathBu
     let name = file_name(&prepared.to_memory());
     let json = serde_json::to_vec(&WireMemory::from_prepared(prepared)).map_err(io::Error::from);
     let json = json.map_err(StoreError::io("write", layout.spool_dir().join(&name)))?;
-    put_file(layout, &name, &json)
+    write_file(layout, &name, &json)
 }
 
 /// Writes a note into the spool, unless it waits there already. The names of notes of one second sort in the order in which they came.
-pub fn put_note(layout: &Layout, note: &StateNote) -> Result<(), StoreError> {
+pub fn write_note(layout: &Layout, note: &StateNote) -> Result<(), StoreError> {
     let line = note.to_comment();
     let ending = format!("-{}.{NOTE_EXTENSION}", &content_hash(&line)[..32]);
     if files(layout, NOTE_EXTENSION).iter().any(|path| path.to_string_lossy().ends_with(&ending)) {
@@ -33,13 +33,13 @@ pub fn put_note(layout: &Layout, note: &StateNote) -> Result<(), StoreError> {
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let name = format!("{}-{now:020}{ending}", note.at.utc().replace([':', '-'], ""));
-    put_file(layout, &name, line.as_bytes()).map(drop)
+    write_file(layout, &name, line.as_bytes()).map(drop)
 }
 
 /// The file extension of notes. Earlier versions ignore such files.
 pub(super) const NOTE_EXTENSION: &str = "note";
 
-fn put_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, StoreError> {
+fn write_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, StoreError> {
     let path = layout.spool_dir().join(name);
     layout.create_spool_dir().map_err(StoreError::io("write", &path))?;
     let temporary = layout.spool_dir().join(format!(".{name}.{}.tmp", std::process::id()));
@@ -47,7 +47,7 @@ fn put_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, Stor
         .create(true)
         .truncate(true)
         .open(&temporary)
-        .and_then(|mut file| write_file(&mut file, content));
+        .and_then(|mut file| write_content(&mut file, content));
     crash_point::crash_if_armed("spool.written");
     let moved = written.and_then(|()| fs::rename(&temporary, &path));
     moved.map_err(|source| {
@@ -68,12 +68,12 @@ fn file_name(Memory { session_id, kind, at, content, .. }: &Memory) -> String {
     format!("{}-{id}.json", at.utc().replace([':', '-'], ""))
 }
 
-fn write_file(file: &mut File, json: &[u8]) -> io::Result<()> {
+fn write_content(file: &mut File, content: &[u8]) -> io::Result<()> {
     if crash_point::is_armed("spool.half") {
-        let _ = file.write_all(&json[..json.len() / 2]);
+        let _ = file.write_all(&content[..content.len() / 2]);
         crash_point::crash("spool.half");
     }
-    file.write_all(json)
+    file.write_all(content)
 }
 
 /// How many memories and notes wait.

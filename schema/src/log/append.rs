@@ -108,7 +108,7 @@ impl LogEnd {
     }
 
     /// Renders a note for the end of the log of `day`, and updates this state.
-    pub fn add_note(&mut self, note: &StateNote, day: NaiveDate) -> Vec<u8> {
+    pub fn append_note(&mut self, note: &StateNote, day: NaiveDate) -> Vec<u8> {
         let text = self.begin(day) + &note.to_comment() + "\n";
         self.end(&text)
     }
@@ -165,6 +165,6 @@ pub fn render_grouped(memories: &[&Memory], notes: &[&StateNote], kind: LogKind)
     sorted.sort_by_key(|memory| (!memory.kind.is_event()).then_some(memory.kind));
     let mut ending = LogEnd::from_tail(LogTail::whole(b""));
     let mut file: Vec<u8> = sorted.iter().flat_map(|memory| ending.append_entry(memory, day)).collect();
-    file.extend(notes.iter().flat_map(|note| ending.add_note(note, day)));
+    file.extend(notes.iter().flat_map(|note| ending.append_note(note, day)));
     file
 }

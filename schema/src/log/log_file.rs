@@ -16,9 +16,9 @@ use crate::log::LogTail;
 
 /// A failure to read or change a file.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {action} {path}", path = .path.display())]
+#[error("cannot {doing} {path}", path = .path.display())]
 pub struct LogFileError {
-    pub action: &'static str,
+    pub doing: &'static str,
     pub path: PathBuf,
     pub source: io::Error,
 }
@@ -65,10 +65,10 @@ pub struct FileState {
 impl FileState {
     pub fn read(path: &Path) -> Self {
         let file = fs::symlink_metadata(path);
-        let is_other = file.as_ref().is_ok_and(|metadata| !metadata.is_file());
-        let stamp = file.as_ref().ok().filter(|_| !is_other).and_then(FileStamp::from_metadata);
+        let is_foreign = file.as_ref().is_ok_and(|metadata| !metadata.is_file());
+        let stamp = file.as_ref().ok().filter(|_| !is_foreign).and_then(FileStamp::from_metadata);
         let either = file.or_else(|_| fs::symlink_metadata(path.parent().unwrap_or(path)));
-        Self { stamp, modified: either.and_then(|metadata| metadata.modified()).ok(), is_foreign: is_other }
+        Self { stamp, modified: either.and_then(|metadata| metadata.modified()).ok(), is_foreign }
     }
 
     /// Whether another program seems to be writing the file, which had `size` bytes after our last change or read: it is empty, shorter or
@@ -105,7 +105,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, LogFileError> {
 fn read_for_change(path: &Path) -> Result<Vec<u8>, LogFileError> {
     match store_file::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read.map_err(|source| LogFileError { action: "read", path: path.to_owned(), source }),
+        read => read.map_err(|source| LogFileError { doing: "read", path: path.to_owned(), source }),
     }
 }
 
@@ -119,7 +119,7 @@ pub fn append_bytes(
     file_state: FileState,
     make: impl FnOnce(LogTail<'_>) -> Vec<u8>,
 ) -> Result<Option<FileStamp>, LogFileError> {
-    let to_error = |source| LogFileError { action: "append to", path: path.to_owned(), source };
+    let to_error = |source| LogFileError { doing: "append to", path: path.to_owned(), source };
     // Git removes a file before it creates the new one, and fails if the file exists by then.
     let is_new = file_state.stamp.is_none() && !file_state.is_foreign;
     let mut file = match options_for_private().read(true).append(true).create_new(is_new).open(path) {
@@ -210,7 +210,7 @@ pub fn rewrite_with(
         if Instant::now() >= deadline {
             let text = "another program keeps writing it; try again when it has finished";
             let source = io::Error::new(io::ErrorKind::ResourceBusy, text);
-            return Err(LogFileError { action: "rewrite", path: path.to_owned(), source });
+            return Err(LogFileError { doing: "rewrite", path: path.to_owned(), source });
         }
         if !is_settled {
             thread::sleep(PAUSE);
@@ -225,7 +225,7 @@ fn replace_if_unchanged(
     before: &[u8],
     after: &[u8],
 ) -> Result<bool, LogFileError> {
-    let to_error = |source| LogFileError { action: "rewrite", path: path.to_owned(), source };
+    let to_error = |source| LogFileError { doing: "rewrite", path: path.to_owned(), source };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
     let written = (|| {

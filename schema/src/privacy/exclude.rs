@@ -70,14 +70,14 @@ impl ExcludeList {
     }
 
     /// Whether a word of a text names an excluded file, judging by the path alone.
-    fn excludes_words(&self, command: &str, directory: &Path, project: &Path) -> bool {
+    fn excludes_words(&self, text: &str, directory: &Path, project: &Path) -> bool {
         if self.globs.is_empty() {
             return false;
         }
         let is_quote = |character: char| matches!(character, '"' | '\'' | '`' | '‘' | '’' | '“' | '”' | '[' | ']');
         let is_end = |character: char| character.is_whitespace() || is_quote(character);
         // A shell glob may contain brackets itself.
-        let words = command.split(is_end).chain(command.split_whitespace().filter(|word| word.contains('[')));
+        let words = text.split(is_end).chain(text.split_whitespace().filter(|word| word.contains('[')));
         let names = words.flat_map(|word| word.split(is_word_separator).chain([word])).filter(|name| !name.is_empty());
         // A command may change its directory first, so names are tried relative to both directories.
         names

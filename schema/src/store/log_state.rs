@@ -30,7 +30,7 @@ pub(crate) struct LogState {
     pub(crate) stamp: FileStamp,
     own_state: Option<i64>,
     pub(super) read_mark: String,
-    pub(crate) foreign_write_at: Option<i64>,
+    pub(crate) disturbed_at: Option<i64>,
     saved_at: Option<i64>,
 }
 
@@ -120,7 +120,7 @@ impl Rows<'_> {
         is_there: impl Fn(&Memory) -> bool,
     ) -> rusqlite::Result<Vec<MemoryRow>> {
         let Some(saved_at) = FileState::read(path).saved_at() else { return Ok(Vec::new()) };
-        let disturbed_at = self.log_state(name)?.and_then(|known| known.foreign_write_at).unwrap_or(saved_at);
+        let disturbed_at = self.log_state(name)?.and_then(|known| known.disturbed_at).unwrap_or(saved_at);
         let from = saved_at.min(disturbed_at) - OVERWRITE_REACH;
         let recent = self.written_since(name, from)?.into_iter();
         let mut lost: Vec<MemoryRow> = recent.take_while(|row| !is_there(&row.memory)).collect();
@@ -141,7 +141,7 @@ impl Rows<'_> {
         let read = |row: &rusqlite::Row<'_>| {
             let stamp = FileStamp { state: row.get(0)?, size: row.get(1)? };
             let (own_state, read_mark) = (row.get(2)?, row.get(3)?);
-            Ok(LogState { stamp, own_state, read_mark, foreign_write_at: row.get(4)?, saved_at: row.get(5)? })
+            Ok(LogState { stamp, own_state, read_mark, disturbed_at: row.get(4)?, saved_at: row.get(5)? })
         };
         self.0.prepare_cached(sql)?.query_row([name], read).optional()
     }

@@ -32,7 +32,7 @@ impl Rows<'_> {
     }
 
     /// Inserts a memory and returns its sequence number.
-    pub(crate) fn insert(&self, memory: &Memory, path: &str, written: EntryState) -> rusqlite::Result<i64> {
+    pub(crate) fn insert(&self, memory: &Memory, path: &str, entry: EntryState) -> rusqlite::Result<i64> {
         let attributes = &memory.attributes;
         let metadata = (!attributes.metadata.is_empty()).then(|| serde_json::Value::from(attributes.metadata.clone()));
         self.0
@@ -56,8 +56,8 @@ impl Rows<'_> {
                 memory.at.utc(),
                 memory.at.offset_seconds(),
                 attributes.done,
-                written.written_at(),
-                written.waiting(),
+                entry.written_at(),
+                entry.waiting(),
                 attributes.auto,
                 attributes.source.as_ref().map(MemoryId::as_str),
                 attributes.also,
@@ -68,9 +68,9 @@ impl Rows<'_> {
     }
 
     /// Records where the entry of a memory is, and how it got there.
-    pub(crate) fn set_entry_state(&self, seq: i64, path: &str, written: EntryState) -> rusqlite::Result<()> {
+    pub(crate) fn set_entry_state(&self, seq: i64, path: &str, entry: EntryState) -> rusqlite::Result<()> {
         let sql = "UPDATE memories SET path = ?2, written_at = ?3, waiting = ?4 WHERE seq = ?1";
-        let values = params![seq, path, written.written_at(), written.waiting()];
+        let values = params![seq, path, entry.written_at(), entry.waiting()];
         self.0.prepare_cached(sql)?.execute(values).map(drop)
     }
 

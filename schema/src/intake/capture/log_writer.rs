@@ -218,7 +218,7 @@ impl LogWriter {
             added.next();
         }
         added.for_each(|memory| text.extend(ending.append_entry(memory, day)));
-        self.notes.iter().for_each(|note| text.extend(ending.add_note(note, day)));
+        self.notes.iter().for_each(|note| text.extend(ending.append_note(note, day)));
         text
     }
 }
@@ -252,10 +252,10 @@ pub fn append_all(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Resu
 
 /// Inserts the rows of memories whose ids are free, and returns how many.
 fn insert_rows(rows: Rows<'_>, path: &str, memories: &[Memory]) -> rusqlite::Result<usize> {
-    let (mut inserted, written) = (0, EntryState::At(now_millis()));
+    let (mut inserted, entry) = (0, EntryState::At(now_millis()));
     for memory in memories {
         if rows.by_id(&memory.id)?.is_none() {
-            rows.insert(memory, path, written)?;
+            rows.insert(memory, path, entry)?;
             inserted += 1;
         }
     }

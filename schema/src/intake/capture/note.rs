@@ -29,7 +29,7 @@ pub fn append_notes(store: &mut Store, notes: &[StateNote]) -> Result<NoteCounts
         let layout = store.layout().clone();
         let more = store.with_log_transaction(|rows| {
             let WriteTarget::Write(mut log) = LogWriter::choose_file(rows, &layout, LogKind::Daily(day))? else {
-                notes.iter().try_for_each(|note| spool::put_note(&layout, note))?;
+                notes.iter().try_for_each(|note| spool::write_note(&layout, note))?;
                 return Ok(NoteCounts { saved: 0, waiting: notes.len() });
             };
             let mut saved = 0;
