@@ -24,7 +24,7 @@ mod personal;
 mod recall;
 mod reindex;
 mod repair;
-mod repair_notes;
+mod repair_messages;
 mod retention;
 mod review;
 mod save;
@@ -77,7 +77,7 @@ pub use embedding_job::{EmbeddedTexts, EmbeddingJob, FailedJob};
 pub use forget::{ForgetExtent, ForgetOutcome, OldDatabases};
 pub use history::{DaySummary, HistoryFilter, SessionDay};
 pub use insights::Insight;
-use repair_notes::RepairNotes;
+use repair_messages::RepairMessages;
 pub use retention::RetentionPolicy;
 pub use review::{REVIEW_PAUSE_DAYS, ReviewCandidate, ReviewKind, ReviewReport};
 pub use selection::{SelectedMemories, Selection};
@@ -117,7 +117,7 @@ pub struct Engine {
     /// The settings when the engine was opened.
     loaded: LoadedSettings,
     /// Repairs since opening.
-    repair_notes: RepairNotes,
+    repair_messages: RepairMessages,
     line_counter: save::LineCounter,
     /// Where the files are that memories are about.
     checkout: PathBuf,
@@ -155,7 +155,7 @@ impl Engine {
         let model = embed::open_model(&loaded.settings, network);
         let engine = Self::open_as(store, None, loaded, model, |store, _| Index::in_memory(store))?;
         engine
-            .repair_notes
+            .repair_messages
             .add("the disk is full: the databases were deleted to make room and are rebuilt later".to_owned());
         Ok(engine)
     }
@@ -172,9 +172,9 @@ impl Engine {
         session_id: Option<String>,
         loaded: LoadedSettings,
         model: Option<EmbeddingModel>,
-        open_index: impl FnOnce(&Store, &RepairNotes) -> Result<Index, ToolError>,
+        open_index: impl FnOnce(&Store, &RepairMessages) -> Result<Index, ToolError>,
     ) -> Result<Self, ToolError> {
-        let news = RepairNotes::from_notes(&store.take_messages());
+        let news = RepairMessages::from_messages(&store.take_messages());
         if *store.access() == StoreAccess::Full
             && let Err(error) = residue::remove_partial_files(&store)
         {
@@ -192,7 +192,7 @@ impl Engine {
             model,
             session_id: session_id.unwrap_or_default(),
             loaded,
-            repair_notes: news,
+            repair_messages: news,
             line_counter: save::LineCounter::default(),
             change_detector,
             checkout,
@@ -363,7 +363,7 @@ impl Engine {
 
     pub fn stats(&mut self) -> Result<StatsOutput, ToolError> {
         self.with_repair(|engine| {
-            let mut output = stats::collect_stats(&engine.store, &engine.index, &engine.repair_notes.all())?;
+            let mut output = stats::collect_stats(&engine.store, &engine.index, &engine.repair_messages.all())?;
             engine.add_embedding_stats(&mut output)?;
             Ok(output)
         })
@@ -414,19 +414,19 @@ impl Engine {
     }
 
     /// Repairs that were not reported yet.
-    pub fn take_repair_notes(&mut self) -> Vec<String> {
-        self.repair_notes.take()
+    pub fn take_repair_messages(&mut self) -> Vec<String> {
+        self.repair_messages.take()
     }
 
     fn add_notice(&mut self, notice: &mut Option<String>) {
-        let news = self.take_repair_notes().join("; ");
+        let news = self.take_repair_messages().join("; ");
         if !news.is_empty() {
             append_notice(notice, &news);
         }
     }
 }
 
-fn open_index(store: &Store, news: &RepairNotes) -> Result<Index, ToolError> {
+fn open_index(store: &Store, news: &RepairMessages) -> Result<Index, ToolError> {
     match Index::open(store) {
         Err(ToolError::Unavailable(cause)) => {
             news.add(format!("the index is temporarily in memory: {cause}"));

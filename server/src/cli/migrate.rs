@@ -39,7 +39,7 @@ pub(super) fn run_migrate(project: &Path, printer: &Printer) -> anyhow::Result<(
         from: before.to_string(),
         to: after.to_string(),
         memories: engine.stats()?.memories,
-        notes: engine.take_repair_notes(),
+        notes: engine.take_repair_messages(),
     };
     printer.print_sentence(&done, &done.describe(before))
 }

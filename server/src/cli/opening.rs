@@ -122,20 +122,20 @@ pub(super) fn open_quietly(project: &Path) -> Result<Engine, ToolError> {
 /// Opens the store and reports repairs on standard error.
 pub(super) fn open_engine(project: &Path) -> anyhow::Result<Engine> {
     let mut engine = open_quietly(project)?;
-    print_repair_notes(&mut engine);
+    print_repair_messages(&mut engine);
     Ok(engine)
 }
 
-pub(super) fn print_repair_notes(engine: &mut Engine) {
-    for note in engine.take_repair_notes() {
-        exit::print_warning(&note);
+pub(super) fn print_repair_messages(engine: &mut Engine) {
+    for message in engine.take_repair_messages() {
+        exit::print_warning(&message);
     }
 }
 
 fn run_with_engine(mut engine: Engine, command: impl FnOnce(&mut Engine) -> anyhow::Result<()>) -> anyhow::Result<()> {
     engine.refresh()?;
-    print_repair_notes(&mut engine);
+    print_repair_messages(&mut engine);
     let done = command(&mut engine);
-    print_repair_notes(&mut engine);
+    print_repair_messages(&mut engine);
     done
 }

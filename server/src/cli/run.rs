@@ -22,7 +22,7 @@ use super::init::run_init;
 use super::insights::run_insights;
 use super::list::run_list;
 use super::opening::{
-    CommonArguments, open_engine, print_repair_notes, require_store, resolve_project, resolve_project_dirs,
+    CommonArguments, open_engine, print_repair_messages, require_store, resolve_project, resolve_project_dirs,
     resolve_project_to_write, with_deletable_memory, with_engine, with_memory,
 };
 use super::output::Printer;
@@ -204,7 +204,7 @@ fn run_index(project: &Path, printer: &Printer, file: Option<String>, full: bool
         output.embedded += embed_with_service(&mut engine, &bar);
     }
     bar.finish_and_clear();
-    print_repair_notes(&mut engine);
+    print_repair_messages(&mut engine);
     printer.print_indexed(&done?)
 }
 

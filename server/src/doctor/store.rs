@@ -117,7 +117,7 @@ fn check_opened(mut engine: Engine, layout: &Layout) -> Vec<DoctorCheck> {
     }];
     match engine.stats() {
         Ok(stats) => {
-            let news = engine.take_repair_notes();
+            let news = engine.take_repair_messages();
             checks.push(check_counts(&stats));
             checks.push(check_queue(&stats));
             let reached = engine.probe_embedder();

@@ -26,7 +26,7 @@ impl Engine {
             Err(ToolError::Damaged(_)) => {
                 if !self.repair_databases()? && self.is_writable() {
                     self.store.delete_unreadable_rows()?;
-                    self.note_store_repairs();
+                    self.collect_store_messages();
                 }
                 self.index_changes(&mut |_| {}, &|| true, &|| true)?;
                 work(self)
@@ -38,7 +38,7 @@ impl Engine {
     /// Resets each database in which SQLite finds damage, and returns whether it did. Reads both completely.
     pub(super) fn repair_databases(&mut self) -> Result<bool, ToolError> {
         let is_store_repaired = self.store.repair()?;
-        self.note_store_repairs();
+        self.collect_store_messages();
         // A newer version may own the store now. Then the shared index must not change.
         if !self.is_writable() {
             self.index = Index::in_memory(&self.store)?;
@@ -46,22 +46,22 @@ impl Engine {
         }
         let is_index_repaired = self.index.repair()?;
         if is_index_repaired {
-            self.repair_notes.add(INDEX_RESET.to_owned());
+            self.repair_messages.add(INDEX_RESET.to_owned());
         }
         Ok(is_store_repaired || is_index_repaired)
     }
 
     fn reopen(&mut self) -> Result<(), ToolError> {
         self.store = Store::open(self.store.layout().project(), LockTimeout::Server)?;
-        self.note_store_repairs();
+        self.collect_store_messages();
         let cache = self.index.vector_cache().clone();
-        self.index = open_index(&self.store, &self.repair_notes)?;
+        self.index = open_index(&self.store, &self.repair_messages)?;
         self.index.share_vectors(&cache);
         self.index_changes(&mut |_| {}, &|| true, &|| true).map(drop)
     }
 
-    fn note_store_repairs(&mut self) {
-        self.store.take_messages().into_iter().for_each(|note| self.repair_notes.add(note));
+    fn collect_store_messages(&mut self) {
+        self.store.take_messages().into_iter().for_each(|message| self.repair_messages.add(message));
     }
 }
 
@@ -93,7 +93,7 @@ mod tests {
             });
             assert_eq!((is_current.unwrap(), attempts), (true, 2), "{name}");
         }
-        assert_eq!(engine.repair_notes.all(), [""; 0], "nothing was repaired");
+        assert_eq!(engine.repair_messages.all(), [""; 0], "nothing was repaired");
     }
 
     #[test]
@@ -110,6 +110,6 @@ mod tests {
         }
         // Damage that SQLite does not confirm is reported.
         assert!(engine.with_repair(|_| Err::<(), _>(ToolError::Damaged("it looks odd".to_owned()))).is_err());
-        assert_eq!(engine.repair_notes.all(), [""; 0]);
+        assert_eq!(engine.repair_messages.all(), [""; 0]);
     }
 }

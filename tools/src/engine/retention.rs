@@ -85,7 +85,7 @@ impl Engine {
             return Ok(0);
         }
         let cleared = self.forget(&selected, ForgetExtent::Memories, OldDatabases::Keep)?.memories;
-        self.repair_notes.add(format!("{cleared} old memories were deleted, as the settings require"));
+        self.repair_messages.add(format!("{cleared} old memories were deleted, as the settings require"));
         Ok(cleared)
     }
 

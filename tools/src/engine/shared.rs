@@ -8,7 +8,7 @@ use schema::files::layout::Layout;
 use schema::settings::LoadedSettings;
 use schema::store::Store;
 
-use super::repair_notes::RepairNotes;
+use super::repair_messages::RepairMessages;
 use super::{Engine, open_index};
 use crate::embed::EmbeddingModel;
 use crate::error::ToolError;
@@ -24,7 +24,7 @@ pub struct SharedEngine {
     /// Shared, so that a model is loaded once and a failed provider is paused for all.
     model: Option<EmbeddingModel>,
     vector_cache: VectorCache,
-    repair_notes: RepairNotes,
+    repair_messages: RepairMessages,
 }
 
 impl Engine {
@@ -42,7 +42,7 @@ impl Engine {
             loaded: self.loaded.clone(),
             model: self.model.clone(),
             vector_cache: self.index.vector_cache().clone(),
-            repair_notes: self.repair_notes.clone(),
+            repair_messages: self.repair_messages.clone(),
         })
     }
 }
@@ -72,8 +72,8 @@ impl SharedEngine {
         let mut engine = Engine::open_as(store, session_id, loaded, model, open_index)?;
         engine.index.share_vectors(&self.vector_cache);
         engine.find_renamed_in_background();
-        let own = std::mem::replace(&mut engine.repair_notes, self.repair_notes.clone());
-        own.all().into_iter().for_each(|note| engine.repair_notes.add(note));
+        let own = std::mem::replace(&mut engine.repair_messages, self.repair_messages.clone());
+        own.all().into_iter().for_each(|message| engine.repair_messages.add(message));
         Ok(engine)
     }
 }
@@ -128,9 +128,9 @@ mod tests {
         assert_eq!(own, beside);
         assert_eq!(beside.results[0].id, id);
         assert!(reader.get(&GetInput { id: Some(id), ..GetInput::default() }).unwrap().content.contains("Redis"));
-        writer.repair_notes.add("something was repaired".to_owned());
+        writer.repair_messages.add("something was repaired".to_owned());
         assert_eq!(
-            (reader.take_repair_notes(), writer.take_repair_notes()),
+            (reader.take_repair_messages(), writer.take_repair_messages()),
             (vec!["something was repaired".to_owned()], vec![])
         );
     }

@@ -95,6 +95,6 @@ proptest! {
             }
             engine.reindex(&ReindexInput { full: true, ..ReindexInput::default() }, &mut |_| {}, &|| true).unwrap();
         }
-        prop_assert_eq!(engine.take_repair_notes(), Vec::<String>::new());
+        prop_assert_eq!(engine.take_repair_messages(), Vec::<String>::new());
     }
 }

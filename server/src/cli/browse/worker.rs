@@ -150,7 +150,7 @@ fn handle_request(engine: &mut Engine, request: BrowseRequest) -> Result<BrowseR
     match request {
         BrowseRequest::Find(request) => {
             let (items, mut notice) = find_items(engine, &request)?;
-            let news = engine.take_repair_notes();
+            let news = engine.take_repair_messages();
             if !news.is_empty() {
                 notice = Some(news.join("; "));
             }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use tools::bulk_import::{BATCH, BulkImporter, ImportMode, ImportOutcome, IncomingMemory};
 use tools::error::ToolError;
 
-use crate::cli::opening::{open_engine, print_repair_notes};
+use crate::cli::opening::{open_engine, print_repair_messages};
 use crate::cli::output::Printer;
 use crate::cli::pager;
 use crate::cli::terminal_text::{self, count_with_unit, fit_columns, one_line};
@@ -170,7 +170,7 @@ impl ImportSession {
                 // Reads changed logs first, so that duplicates are detected.
                 let mut engine = open_engine(project)?;
                 engine.refresh()?;
-                print_repair_notes(&mut engine);
+                print_repair_messages(&mut engine);
                 let store = Store::open(project, LockTimeout::Server).map_err(ToolError::from)?;
                 if effect == ImportMode::Write {
                     store.require_writable().map_err(ToolError::from)?;
