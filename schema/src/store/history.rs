@@ -78,18 +78,15 @@ impl Rows<'_> {
 
     /// Counts the memories of each month, in local time of each memory, oldest month first.
     pub fn count_by_month(&self) -> rusqlite::Result<Vec<(String, u64)>> {
-        let sql = "SELECT strftime('%Y-%m', created_at, utc_offset || ' seconds') AS month, count(*) FROM memories
-             GROUP BY month HAVING month IS NOT NULL ORDER BY month";
-        let mut statement = self.0.prepare_cached(sql)?;
-        let counted = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
-        counted.collect()
+        self.count_groups(
+            "SELECT strftime('%Y-%m', created_at, utc_offset || ' seconds') AS month, count(*) FROM memories
+             GROUP BY month HAVING month IS NOT NULL ORDER BY month",
+        )
     }
 
     /// Counts the memories of each file. An index answers this without reading the rows.
     pub fn count_by_path(&self) -> rusqlite::Result<Vec<(String, u64)>> {
-        let mut statement = self.0.prepare_cached("SELECT path, count(*) FROM memories GROUP BY path")?;
-        let counted = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
-        counted.collect()
+        self.count_groups("SELECT path, count(*) FROM memories GROUP BY path")
     }
 
     /// Counts the memories since a moment, RFC 3339 in UTC.

@@ -159,7 +159,7 @@ impl Rows<'_> {
              ON CONFLICT (path) DO UPDATE SET state = excluded.state, size = excluded.size, own_state = excluded.own_state,
                  saved_at = excluded.saved_at, disturbed_at = NULL";
         let state = if is_in_sync { after.state } else { FileStamp::unread(after.size).state };
-        self.0.prepare_cached(sql)?.execute(params![name, state, after.size, after.state, saved_at]).map(drop)
+        self.execute(sql, params![name, state, after.size, after.state, saved_at])
     }
 
     /// Forgets when entries of a log were appended, so that none of them is appended again when it is gone.
@@ -167,7 +167,7 @@ impl Rows<'_> {
         // Older entries count as deleted anyway.
         let from = now_millis() - 2 * OVERWRITE_REACH;
         let sql = "UPDATE memories SET written_at = NULL WHERE path = ?1 AND written_at >= ?2";
-        self.0.prepare_cached(sql)?.execute(params![name, from]).map(drop)
+        self.execute(sql, params![name, from])
     }
 
     /// Records that we rewrote or deleted a log.
@@ -196,11 +196,11 @@ impl Rows<'_> {
     /// Records that the rows match a log as it was read.
     pub(super) fn record_read(&self, name: &str, stamp: FileStamp) -> rusqlite::Result<()> {
         let sql = "UPDATE files SET state = ?2, size = ?3, read_at = ?4, disturbed_at = NULL WHERE path = ?1";
-        self.0.prepare_cached(sql)?.execute(params![name, stamp.state, stamp.size, Moment::now().utc()]).map(drop)
+        self.execute(sql, params![name, stamp.state, stamp.size, Moment::now().utc()])
     }
 
     /// Forgets the state of a log, so that it is read again if it exists.
     pub(crate) fn delete_log_state(&self, name: &str) -> rusqlite::Result<()> {
-        self.0.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute([name]).map(drop)
+        self.execute("DELETE FROM files WHERE path = ?1", [name])
     }
 }

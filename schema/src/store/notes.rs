@@ -185,7 +185,7 @@ impl Rows<'_> {
         let MemoryState { phase, settled_by, settled_at, repeats, repeated_at } = state;
         let [settled_at, repeated_at] = [settled_at, repeated_at].map(|at| at.map(|at| at.utc()));
         let values = params![id.as_str(), phase.name(), settled_by, settled_at, repeats, repeated_at];
-        self.0.prepare_cached(sql)?.execute(values).map(drop)
+        self.execute(sql, values)
     }
 }
 

@@ -31,6 +31,17 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row(values, read_row).optional()
     }
 
+    /// Counts the memories of each value of a column or an expression.
+    pub(super) fn count_groups(&self, sql: &str) -> rusqlite::Result<Vec<(String, u64)>> {
+        let mut statement = self.0.prepare_cached(sql)?;
+        statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?.collect()
+    }
+
+    /// Executes a statement that returns no rows.
+    pub(super) fn execute(&self, sql: &str, values: impl Params) -> rusqlite::Result<()> {
+        self.0.prepare_cached(sql)?.execute(values).map(drop)
+    }
+
     /// Inserts a memory and returns its sequence number.
     pub(crate) fn insert(&self, memory: &Memory, path: &str, entry: EntryState) -> rusqlite::Result<i64> {
         let attributes = &memory.attributes;
@@ -71,27 +82,24 @@ impl Rows<'_> {
     pub(crate) fn set_entry_state(&self, seq: i64, path: &str, entry: EntryState) -> rusqlite::Result<()> {
         let sql = "UPDATE memories SET path = ?2, written_at = ?3, waiting = ?4 WHERE seq = ?1";
         let values = params![seq, path, entry.written_at(), entry.waiting()];
-        self.0.prepare_cached(sql)?.execute(values).map(drop)
+        self.execute(sql, values)
     }
 
     pub fn delete(&self, seq: i64) -> rusqlite::Result<()> {
-        self.0.prepare_cached("DELETE FROM memories WHERE seq = ?1")?.execute([seq]).map(drop)
+        self.execute("DELETE FROM memories WHERE seq = ?1", [seq])
     }
 
     /// Carries an access count over to the row that replaces another.
     pub fn set_access_count(&self, seq: i64, count: i64) -> rusqlite::Result<()> {
-        self.0
-            .prepare_cached("UPDATE memories SET access_count = ?2 WHERE seq = ?1")?
-            .execute(params![seq, count])
-            .map(drop)
+        self.execute("UPDATE memories SET access_count = ?2 WHERE seq = ?1", params![seq, count])
     }
 
     /// Records that a memory was read.
     pub fn record_access(&self, id: &MemoryId, now: &Moment) -> rusqlite::Result<()> {
-        self.0
-            .prepare_cached("UPDATE memories SET access_count = access_count + 1, accessed_at = ?2 WHERE id = ?1")?
-            .execute(params![id.as_str(), now.utc()])
-            .map(drop)
+        self.execute(
+            "UPDATE memories SET access_count = access_count + 1, accessed_at = ?2 WHERE id = ?1",
+            params![id.as_str(), now.utc()],
+        )
     }
 
     pub fn by_id(&self, id: &MemoryId) -> rusqlite::Result<Option<MemoryRow>> {
@@ -324,13 +332,8 @@ impl Rows<'_> {
     }
 
     pub fn count_by_type(&self) -> rusqlite::Result<Vec<(MemoryType, u64)>> {
-        let mut statement = self.0.prepare_cached("SELECT type, count(*) FROM memories GROUP BY type")?;
-        let counted = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
-        let mut counts = Vec::new();
-        for pair in counted {
-            let (name, count) = pair?;
-            counts.extend(name.parse().ok().map(|kind: MemoryType| (kind, count.unsigned_abs())));
-        }
+        let counted = self.count_groups("SELECT type, count(*) FROM memories GROUP BY type")?.into_iter();
+        let mut counts: Vec<_> = counted.filter_map(|(name, count)| Some((name.parse().ok()?, count))).collect();
         counts.sort_unstable();
         Ok(counts)
     }
@@ -353,13 +356,13 @@ impl Rows<'_> {
         // An update in place leaves the index of the keys alone. This runs for every memory.
         let sql =
             "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-        self.0.prepare_cached(sql)?.execute([key, value]).map(drop)
+        self.execute(sql, [key, value])
     }
 
     /// Deletes the values whose keys begin like this.
     pub fn delete_meta(&self, beginning: &str) -> rusqlite::Result<()> {
         let sql = "DELETE FROM meta WHERE substr(key, 1, length(?1)) = ?1";
-        self.0.prepare_cached(sql)?.execute([beginning]).map(drop)
+        self.execute(sql, [beginning])
     }
 
     /// Returns the number of removed secrets.
