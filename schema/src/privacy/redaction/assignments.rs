@@ -4,36 +4,15 @@
 
 use std::ops::Range;
 
-use super::cursor::TextCursor;
+use super::cursor::{TextCursor, TriggerSite};
 use super::literals::{MAX_VALUE_LENGTH, PREVIEW, bare_value, quoted_value};
 use super::mentions;
 use super::names::{MAX_AFFIX_LENGTH, ValueName};
-use super::rule::TriggerSite;
 use super::values::{self, AssignmentForm, CandidateValue, NameFamily};
 use super::words::CONSTRUCTORS;
 
-pub(super) fn find_password(site: &TriggerSite<'_>) -> Option<Range<usize>> {
-    find_assigned(site, NameFamily::Password)
-}
-
-pub(super) fn find_secret(site: &TriggerSite<'_>) -> Option<Range<usize>> {
-    find_assigned(site, NameFamily::Secret)
-}
-
-pub(super) fn find_token(site: &TriggerSite<'_>) -> Option<Range<usize>> {
-    find_assigned(site, NameFamily::Token)
-}
-
-pub(super) fn find_key(site: &TriggerSite<'_>) -> Option<Range<usize>> {
-    find_assigned(site, NameFamily::Key)
-}
-
-/// Finds a random value after a name that usually does not name a secret.
-pub(super) fn find_weak(site: &TriggerSite<'_>) -> Option<Range<usize>> {
-    find_assigned(site, NameFamily::Weak)
-}
-
-fn find_assigned(site: &TriggerSite<'_>, family: NameFamily) -> Option<Range<usize>> {
+/// Finds the value of a name. After a name that usually names no secret, only a random value is one.
+pub(super) fn find_assigned(site: &TriggerSite<'_>, family: NameFamily) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
     let name = ValueName::read(site, &mut cursor)?;
     // In `did:key:z6Mk…` and `…:secret:name`, the name is one part of an identifier.

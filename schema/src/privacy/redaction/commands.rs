@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use super::cursor::TextCursor;
+use super::cursor::{TextCursor, TriggerSite};
 use super::entropy;
 use super::headers::find_cookie_pairs;
-use super::rule::TriggerSite;
 use super::values;
 
 /// The beginnings of options that take a password.

@@ -3,9 +3,8 @@
 
 use std::ops::Range;
 
-use super::cursor::TextCursor;
+use super::cursor::{TextCursor, TriggerSite};
 use super::literals::{bare_value, quoted_value};
-use super::rule::TriggerSite;
 use super::values::{self, AssignmentForm, CandidateValue, NameFamily};
 
 /// Finds the password in `scheme://user:password@host`, or a long random user without a password.

@@ -1,4 +1,23 @@
-//! A forward-only position in a text, for rules that a pattern cannot express.
+//! Places in a text for rules that a pattern cannot express: where a trigger is, and a position that only moves forward.
+
+/// A trigger in a text, where a rule starts to search.
+pub(super) struct TriggerSite<'t> {
+    /// The part of the text that a match must stay in.
+    pub(super) text: &'t str,
+    /// The whole text before the trigger, including parts outside `text`. It gives context and is never part of a match.
+    pub(super) context: &'t str,
+    /// The byte offset of the trigger in `text`.
+    pub(super) at: usize,
+    /// The trigger as the rule spells it.
+    pub(super) trigger: &'static str,
+}
+
+impl TriggerSite<'_> {
+    /// Returns the byte offset after the trigger.
+    pub(super) fn trigger_end(&self) -> usize {
+        self.at + self.trigger.len()
+    }
+}
 
 /// A text and a byte offset in it, always at a character boundary.
 #[derive(Clone)]

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::rule::TriggerSite;
+use super::cursor::TriggerSite;
 use super::rules::RULES;
 use super::triggers;
 

@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use super::cursor::{TextCursor, is_cjk};
+use super::cursor::{TextCursor, TriggerSite, is_cjk};
 use super::literals::{MAX_VALUE_LENGTH, PREVIEW, bare_value, quoted_value};
 use super::names::ValueName;
-use super::rule::TriggerSite;
 use super::values::{self, AssignmentForm, CandidateValue, NameFamily};
 use super::words::{CHANGES, DESCRIPTIONS, PARTICLES, VERBS};
 

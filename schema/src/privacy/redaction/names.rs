@@ -1,7 +1,6 @@
 //! Parses the name of a value: the word around a trigger, and whether it names a secret or something about a secret.
 
-use super::cursor::TextCursor;
-use super::rule::TriggerSite;
+use super::cursor::{TextCursor, TriggerSite};
 use super::values;
 use super::words::{HARMLESS_KEYS, KEY_OWNERS, PASS_OWNERS, SETTERS};
 use crate::model::word_list::WordList;

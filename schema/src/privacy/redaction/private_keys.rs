@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::cursor::TextCursor;
-use super::rule::TriggerSite;
+use super::cursor::{TextCursor, TriggerSite};
 use super::values;
 
 /// Finds the block after `-----BEGIN `, if it is a private key with content.

@@ -5,7 +5,9 @@ use std::sync::OnceLock;
 
 use regex_lite::Regex;
 
-use super::values;
+use super::assignments::find_assigned;
+use super::cursor::TriggerSite;
+use super::values::{self, NameFamily};
 
 /// A kind of secret and the way to find it.
 pub(super) struct SecretRule {
@@ -15,28 +17,7 @@ pub(super) struct SecretRule {
     pub(super) triggers: &'static [&'static str],
     /// Whether triggers are matched case-sensitively.
     pub(super) exact: bool,
-    /// Whether the triggers are names of values and not parts of values.
-    pub(super) names: bool,
     search: RuleSearch,
-}
-
-/// A trigger in a text, where a rule starts to search.
-pub(super) struct TriggerSite<'t> {
-    /// The part of the text that a match must stay in.
-    pub(super) text: &'t str,
-    /// The whole text before the trigger, including parts outside `text`. It gives context and is never part of a match.
-    pub(super) context: &'t str,
-    /// The byte offset of the trigger in `text`.
-    pub(super) at: usize,
-    /// The trigger as the rule spells it.
-    pub(super) trigger: &'static str,
-}
-
-impl TriggerSite<'_> {
-    /// Returns the byte offset after the trigger.
-    pub(super) fn trigger_end(&self) -> usize {
-        self.at + self.trigger.len()
-    }
 }
 
 enum RuleSearch {
@@ -44,6 +25,8 @@ enum RuleSearch {
     Pattern { pattern: &'static str, regex: OnceLock<Regex>, boundary: TokenBoundary },
     /// A function that returns the span of the secret.
     Function(fn(&TriggerSite<'_>) -> Option<Range<usize>>),
+    /// The trigger is a name, and the secret is the value that is assigned to it.
+    Name(NameFamily),
 }
 
 /// The characters that must not precede a trigger.
@@ -81,13 +64,7 @@ impl SecretRule {
         boundary: TokenBoundary,
         exact: bool,
     ) -> Self {
-        Self {
-            kind,
-            triggers,
-            exact,
-            names: false,
-            search: RuleSearch::Pattern { pattern, regex: OnceLock::new(), boundary },
-        }
+        Self { kind, triggers, exact, search: RuleSearch::Pattern { pattern, regex: OnceLock::new(), boundary } }
     }
 
     pub(super) const fn function(
@@ -95,24 +72,24 @@ impl SecretRule {
         triggers: &'static [&'static str],
         function: fn(&TriggerSite<'_>) -> Option<Range<usize>>,
     ) -> Self {
-        Self { kind, triggers, exact: false, names: false, search: RuleSearch::Function(function) }
+        Self { kind, triggers, exact: false, search: RuleSearch::Function(function) }
     }
 
     /// A value that is recognized by its name.
-    pub(super) const fn by_name(
-        kind: &'static str,
-        triggers: &'static [&'static str],
-        function: fn(&TriggerSite<'_>) -> Option<Range<usize>>,
-    ) -> Self {
-        let mut rule = Self::function(kind, triggers, function);
-        rule.names = true;
-        rule
+    pub(super) const fn by_name(kind: &'static str, triggers: &'static [&'static str], family: NameFamily) -> Self {
+        Self { kind, triggers, exact: false, search: RuleSearch::Name(family) }
+    }
+
+    /// Whether the triggers are names of values and not parts of values.
+    pub(super) fn is_by_name(&self) -> bool {
+        matches!(self.search, RuleSearch::Name(_))
     }
 
     /// Returns the secret that a trigger reveals. It never starts before the trigger.
     pub(super) fn secret_at(&self, site: &TriggerSite<'_>) -> Option<Range<usize>> {
         match &self.search {
             RuleSearch::Function(function) => function(site),
+            RuleSearch::Name(family) => find_assigned(site, *family),
             RuleSearch::Pattern { pattern, regex, boundary } => {
                 if !boundary.allows(&site.text.as_bytes()[..site.at]) {
                     return None;

@@ -3,7 +3,8 @@
 //! Specific rules come before general ones, because the first of two equal matches determines the label.
 
 use super::rule::{SecretRule, TokenBoundary};
-use super::{assignments, commands, credentials, headers, private_keys};
+use super::values::NameFamily;
+use super::{commands, credentials, headers, private_keys};
 
 /// All rules. The formats are documented by the services, or known from their tokens. Maximum lengths are tolerant, because tokens tend to
 /// become longer.
@@ -228,15 +229,15 @@ pub(super) static RULES: [SecretRule; 124] = [
         r"(?i:machine)\s+\S+(?:\s+(?:login|account)\s+\S+){1,2}\s+password\s+([^\s<$*]\S*)",
     ),
     // Secrets with a known name.
-    SecretRule::by_name("private key", &["private_key", "privatekey", "private-key"], assignments::find_key),
-    SecretRule::by_name("password", PASSWORDS, assignments::find_password),
-    SecretRule::by_name("secret", &["secret", "시크릿", "シークレット"], assignments::find_secret),
-    SecretRule::by_name("token", &["token", "_pat", "토큰", "トークン", "令牌", "токен"], assignments::find_token),
-    SecretRule::by_name("api key", API_KEYS, assignments::find_key),
-    SecretRule::by_name("key", &["key", "키", "キー"], assignments::find_weak),
-    SecretRule::by_name("credential", &["credential", "auth"], assignments::find_weak),
-    SecretRule::by_name("session", &["session"], assignments::find_weak),
-    SecretRule::by_name("signature", &["signature"], assignments::find_weak),
+    SecretRule::by_name("private key", &["private_key", "privatekey", "private-key"], NameFamily::Key),
+    SecretRule::by_name("password", PASSWORDS, NameFamily::Password),
+    SecretRule::by_name("secret", &["secret", "시크릿", "シークレット"], NameFamily::Secret),
+    SecretRule::by_name("token", &["token", "_pat", "토큰", "トークン", "令牌", "токен"], NameFamily::Token),
+    SecretRule::by_name("api key", API_KEYS, NameFamily::Key),
+    SecretRule::by_name("key", &["key", "키", "キー"], NameFamily::Weak),
+    SecretRule::by_name("credential", &["credential", "auth"], NameFamily::Weak),
+    SecretRule::by_name("session", &["session"], NameFamily::Weak),
+    SecretRule::by_name("signature", &["signature"], NameFamily::Weak),
 ];
 
 /// Words for passwords in the languages of most developers.

@@ -57,7 +57,7 @@ impl<'t> SecretTable<'t> {
                 && name.split(' ').count() <= MAX_WORDS
                 && name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/'))
         };
-        if !names.iter().all(is_name) || !triggers::trigger_matches(line).any(|found| RULES[found.rule].names) {
+        if !names.iter().all(is_name) || !triggers::trigger_matches(line).any(|found| RULES[found.rule].is_by_name()) {
             return None;
         }
         let is_secret =
