@@ -35,8 +35,8 @@ impl HookSession<'_> {
             .ok()
             .zip(before)
             .and_then(|(store, before)| missing_summaries(store.rows(), &session_id, before).ok());
-        let kept = self.capture(missing.unwrap_or_default());
-        self.log_unless_busy(kept);
+        let saved = self.capture(missing.unwrap_or_default());
+        self.log_unless_busy(saved);
     }
 
     /// Records the summary of a session that ends.
