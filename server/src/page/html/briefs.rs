@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use schema::host::hook::SessionSource;
 use schema::settings::{BRIEF_SIZES, BriefMode};
 
-use super::frame::{View, chip, link};
+use super::frame::{View, action, chip, link};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::briefs::{Briefs, BriefsForm, GivenSession, SOURCES, read};
 use crate::page::language::Language;
@@ -74,14 +74,11 @@ fn settings(found: &Briefs, language: Language) -> Markup {
                     Language::Korean => format!("브리핑은 {size}자까지입니다."),
                 }) }
             } @else {
-                form.action method="post" action="do" {
-                    input type="hidden" name="action" value="set"; input type="hidden" name="kind" value="brief_size";
-                    input type="hidden" name="text" value=(size);
-                    button type="submit" { (match language {
-                        Language::English => format!("Use {size} from now on (now {})", found.set_size),
-                        Language::Korean => format!("앞으로 {size}자 사용 (지금 {}자)", found.set_size),
-                    }) }
-                }
+                @let label = match language {
+                    Language::English => format!("Use {size} from now on (now {})", found.set_size),
+                    Language::Korean => format!("앞으로 {size}자 사용 (지금 {}자)", found.set_size),
+                };
+                (action("set", &[("kind", "brief_size"), ("text", &size)], &label))
             }
             form.action method="post" action="do" {
                 input type="hidden" name="action" value="set"; input type="hidden" name="kind" value="brief";

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use schema::model::moment::Moment;
 use serde::Deserialize;
 
-use super::frame::{View, action, link, memory_item, tabs};
+use super::frame::{IdQuery, PartQuery, View, action, link, memory_item, tabs};
 use crate::cli::terminal_text::{count_of_memories, count_with_unit};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::history::{self, DaySession, OpenedSession, SessionItem, TaskItem, Timeline};
@@ -17,12 +17,6 @@ use crate::page::shared::{Page, PageResult};
 pub(in crate::page) struct DaysQuery {
     /// A date; others are ignored.
     before: Option<String>,
-    part: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub(in crate::page) struct SessionQuery {
-    id: String,
     part: Option<String>,
 }
 
@@ -155,11 +149,6 @@ fn files(files: &[String], most: usize) -> Markup {
     }
 }
 
-#[derive(Deserialize)]
-pub(in crate::page) struct PartQuery {
-    part: Option<String>,
-}
-
 pub(in crate::page) async fn sessions(
     State(page): State<Page>,
     language: Language,
@@ -199,9 +188,9 @@ fn duration(seconds: u64, language: Language) -> String {
 pub(in crate::page) async fn session(
     State(page): State<Page>,
     language: Language,
-    Query(query): Query<SessionQuery>,
+    Query(query): Query<IdQuery>,
 ) -> PageResult {
-    let SessionQuery { id, part } = query;
+    let IdQuery { id, part } = query;
     let hidden = page.0.deletions.hidden();
     let opened = page.read(ReadNeed::OpenStore, move |engine| history::session(engine, &id, &hidden)).await?;
     let title = session_title(opened.session.title.as_deref(), language).to_owned();

@@ -5,6 +5,7 @@ use axum::response::Html;
 use maud::{DOCTYPE, Markup, html};
 use schema::model::memory::MemoryType;
 use schema::privacy::output_text::clean_text;
+use serde::Deserialize;
 
 use crate::page::content::MemoryItem;
 use crate::page::language::Language;
@@ -18,6 +19,18 @@ const PLACES: [(&str, &str, &str); 5] = [
     ("briefs", "Briefs", "브리핑"),
     ("health", "Health", "상태"),
 ];
+
+#[derive(Deserialize)]
+pub(in crate::page) struct PartQuery {
+    pub(super) part: Option<String>,
+}
+
+/// The address of a page about one thing.
+#[derive(Deserialize)]
+pub(in crate::page) struct IdQuery {
+    pub(super) id: String,
+    pub(super) part: Option<String>,
+}
 
 /// A page of the navigation.
 pub(super) struct View<'a> {
@@ -263,10 +276,36 @@ pub(super) fn fold_in_place(text: &str) -> String {
 pub(super) fn action(action: &str, fields: &[(&str, &str)], label: &str) -> Markup {
     html! {
         form.action method="post" action="do" {
-            input type="hidden" name="action" value=(action);
-            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+            (hidden_fields(action, fields))
             button type="submit" { (label) }
         }
+    }
+}
+
+/// A form with `content` to fill in, which opens when its `title` is clicked.
+pub(super) fn folded_form(title: &str, action: &str, fields: &[(&str, &str)], content: &Markup, label: &str) -> Markup {
+    html! {
+        details.form {
+            summary { (title) }
+            (edit_form(action, fields, content, label))
+        }
+    }
+}
+
+pub(super) fn edit_form(action: &str, fields: &[(&str, &str)], content: &Markup, label: &str) -> Markup {
+    html! {
+        form.action.edit method="post" action="do" autocomplete="off" {
+            (hidden_fields(action, fields))
+            (content)
+            button type="submit" { (label) }
+        }
+    }
+}
+
+pub(super) fn hidden_fields(action: &str, fields: &[(&str, &str)]) -> Markup {
+    html! {
+        input type="hidden" name="action" value=(action);
+        @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
     }
 }
 

@@ -4,9 +4,8 @@ use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
 use schema::store::hook_log::HookTimes;
-use serde::Deserialize;
 
-use super::frame::{View, cleaned, type_name};
+use super::frame::{PartQuery, View, cleaned, type_name};
 use crate::cli::terminal_text::{clean_for_terminal, format_bytes};
 use crate::dispatcher::ReadNeed;
 use crate::doctor::DoctorCheck;
@@ -14,15 +13,10 @@ use crate::page::content::health::{Growth, checks, growth};
 use crate::page::language::Language;
 use crate::page::shared::{Page, PageResult};
 
-#[derive(Deserialize)]
-pub(in crate::page) struct HealthQuery {
-    part: Option<String>,
-}
-
 pub(in crate::page) async fn health(
     State(page): State<Page>,
     language: Language,
-    Query(query): Query<HealthQuery>,
+    Query(query): Query<PartQuery>,
 ) -> PageResult {
     if query.part.as_deref() == Some("checks") {
         let project = page.0.project.clone();

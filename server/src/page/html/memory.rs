@@ -2,26 +2,22 @@
 
 use axum::extract::{Query, State};
 use maud::{Markup, html};
-use serde::Deserialize;
 
-use super::frame::{View, action, chip, flag_name, link, memory_item, percent_encoded, short_id, type_name};
+use super::frame::{
+    IdQuery, View, action, chip, edit_form, flag_name, folded_form, hidden_fields, link, memory_item, percent_encoded,
+    short_id, type_name,
+};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::memory::{AboutMemory, Citation, OpenedMemory, cite, open, promotable_types};
 use crate::page::language::Language;
 use crate::page::shared::{Page, PageResult};
 
-#[derive(Deserialize)]
-pub(in crate::page) struct MemoryQuery {
-    id: String,
-    part: Option<String>,
-}
-
 pub(in crate::page) async fn memory(
     State(page): State<Page>,
     language: Language,
-    Query(query): Query<MemoryQuery>,
+    Query(query): Query<IdQuery>,
 ) -> PageResult {
-    let MemoryQuery { id, part } = query;
+    let IdQuery { id, part } = query;
     let read = move |engine: &mut tools::engine::Engine| {
         let opened = open(engine, &id)?;
         let citation = opened.memory.as_ref().map(|_| cite(engine, &opened.id)).transpose()?;
@@ -130,8 +126,8 @@ fn actions(opened: &OpenedMemory, about: &AboutMemory, language: Language) -> Ma
         }
         @if opened.has_unshown {
             p.quiet { (language.of("This page cannot show all of its characters; jikime-memory edit keeps them.", "이 페이지가 보여 줄 수 없는 문자가 있습니다. jikime-memory edit는 그대로 둡니다.")) }
-        } @else if !opened.is_cut { (edit_form(opened, language)) }
-        @if about.details.superseded_by.is_none() && !about.is_event { (replace_forms(opened, language)) }
+        } @else if !opened.is_cut { (text_form(opened, &seen, language)) }
+        @if about.details.superseded_by.is_none() && !about.is_event { (replace_forms(&seen, language)) }
         @if !about.is_long_term && about.is_event { (promote_form(opened, language)) }
     }
 }
@@ -148,34 +144,20 @@ fn shared_actions(seen: &[(&str, &str)], about: &AboutMemory, language: Language
     }
 }
 
-fn edit_form(opened: &OpenedMemory, language: Language) -> Markup {
-    html! {
-        details.form {
-            summary { (language.of("Edit", "수정")) }
-            form.action.edit method="post" action="do" autocomplete="off" {
-                input type="hidden" name="action" value="edit"; input type="hidden" name="id" value=(opened.id);
-                input type="hidden" name="seen" value=(opened.digest);
-                // A line break after the tag belongs to the tag.
-                textarea name="text" rows="8" aria-label=(language.of("Text", "본문")) { "\n" (opened.text) }
-                button type="submit" { (language.of("Save", "저장")) }
-            }
-        }
-    }
+fn text_form(opened: &OpenedMemory, seen: &[(&str, &str)], language: Language) -> Markup {
+    // A line break after the tag belongs to the tag.
+    let text = html! { textarea name="text" rows="8" aria-label=(language.of("Text", "본문")) { "\n" (opened.text) } };
+    folded_form(language.of("Edit", "수정"), "edit", seen, &text, language.of("Save", "저장"))
 }
 
-fn replace_forms(opened: &OpenedMemory, language: Language) -> Markup {
+fn replace_forms(seen: &[(&str, &str)], language: Language) -> Markup {
+    let text = html! { label { span { (language.of("What is true now", "지금 맞는 내용")) } textarea name="text" rows="4" required {} } };
     html! {
         details.form {
             summary { (language.of("Replace", "대체")) }
-            form.action.edit method="post" action="do" autocomplete="off" {
-                input type="hidden" name="action" value="replace"; input type="hidden" name="id" value=(opened.id);
-                input type="hidden" name="seen" value=(opened.digest);
-                label { span { (language.of("What is true now", "지금 맞는 내용")) } textarea name="text" rows="4" required {} }
-                button type="submit" { (language.of("Save as replacement", "대체하는 기억으로 저장")) }
-            }
+            (edit_form("replace", seen, &text, language.of("Save as replacement", "대체하는 기억으로 저장")))
             form.action method="post" action="do" autocomplete="off" {
-                input type="hidden" name="action" value="supersede"; input type="hidden" name="id" value=(opened.id);
-                input type="hidden" name="seen" value=(opened.digest);
+                (hidden_fields("supersede", seen))
                 label { span { (language.of("Or the id of the memory that replaces it", "또는 이것을 대체하는 기억의 id")) } input type="text" name="other" required; }
                 button type="submit" { (language.of("Mark as replaced", "대체됨으로 표시")) }
             }

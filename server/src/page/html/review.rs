@@ -3,23 +3,17 @@
 use axum::extract::{Query, State};
 use maud::{Markup, html};
 use schema::model::sharing::team_author;
-use serde::Deserialize;
 
-use super::frame::{View, action, chip, link, short_id};
+use super::frame::{PartQuery, View, action, chip, folded_form, hidden_fields, link, short_id};
 use crate::diff::differences;
 use crate::page::content::review::{CandidateItem, ReviewedText, list};
 use crate::page::language::Language;
 use crate::page::shared::{Page, PageResult};
 
-#[derive(Deserialize)]
-pub(in crate::page) struct ReviewQuery {
-    part: Option<String>,
-}
-
 pub(in crate::page) async fn review(
     State(page): State<Page>,
     language: Language,
-    Query(query): Query<ReviewQuery>,
+    Query(query): Query<PartQuery>,
 ) -> PageResult {
     let hidden = page.0.deletions.hidden();
     // The index keeps which memories were compared.
@@ -127,12 +121,11 @@ fn side(text: &ReviewedText, body: &Markup, name: Option<&str>, language: Langua
 
 /// Both texts with the words marked that the other one does not have there.
 fn marked_differences(before: &str, after: &str) -> (Markup, Markup) {
-    let words =
-        |text: &'_ str| -> Vec<String> { text.split_inclusive(char::is_whitespace).map(str::to_owned).collect() };
-    let (old, new) = (words(before), words(after));
-    let trimmed = |words: &[String]| words.iter().map(|word| word.trim().to_owned()).collect::<Vec<_>>();
-    let found = differences(&trimmed(&old), &trimmed(&new));
-    let side = |words: &[String], ranges: Vec<std::ops::Range<usize>>| {
+    let old: Vec<&str> = before.split_inclusive(char::is_whitespace).collect();
+    let new: Vec<&str> = after.split_inclusive(char::is_whitespace).collect();
+    let [old_words, new_words] = [&old, &new].map(|words| words.iter().map(|word| word.trim()).collect::<Vec<_>>());
+    let found = differences(&old_words, &new_words);
+    let side = |words: &[&str], ranges: Vec<std::ops::Range<usize>>| {
         let mut at = 0;
         let mut parts = Vec::new();
         for range in ranges {
@@ -171,15 +164,9 @@ fn answers(candidate: &CandidateItem, language: Language) -> Markup {
         }
         @if let Some(newer) = newer.filter(|newer| is_pair && !newer.is_partial) { (merge_form(older, newer, language)) }
         @if candidate.kind == "stale" && !older.is_partial {
-            details.form {
-                summary { (language.of("Write what is true now", "지금 맞는 내용 쓰기")) }
-                form.action.edit method="post" action="do" autocomplete="off" {
-                    input type="hidden" name="action" value="replace"; input type="hidden" name="id" value=(older.id);
-                    input type="hidden" name="seen" value=(older.digest);
-                    textarea name="text" rows="4" required aria-label=(language.of("What is true now", "지금 맞는 내용")) { "\n" (older.text) }
-                    button type="submit" { (language.of("Save", "저장")) }
-                }
-            }
+            @let seen = [("id", older.id.as_str()), ("seen", older.digest.as_str())];
+            @let field = html! { textarea name="text" rows="4" required aria-label=(language.of("What is true now", "지금 맞는 내용")) { "\n" (older.text) } };
+            (folded_form(language.of("Write what is true now", "지금 맞는 내용 쓰기"), "replace", &seen, &field, language.of("Save", "저장")))
         }
     }
 }
@@ -199,25 +186,17 @@ fn fields<'t>(
 
 /// A form that writes one text instead of both.
 fn merge_form(older: &ReviewedText, newer: &ReviewedText, language: Language) -> Markup {
-    html! {
-        details.form {
-            summary { (language.of("Merge into one", "하나로 합치기")) }
-            form.action.edit method="post" action="do" autocomplete="off" {
-                input type="hidden" name="action" value="merge";
-                @for (name, value) in fields(newer, Some(older), "") { input type="hidden" name=(name) value=(value); }
-                textarea name="text" rows="4" required aria-label=(language.of("Text", "본문")) { "\n" (newer.text) }
-                button type="submit" { (language.of("Merge", "합치기")) }
-            }
-        }
-    }
+    let text =
+        html! { textarea name="text" rows="4" required aria-label=(language.of("Text", "본문")) { "\n" (newer.text) } };
+    let fields = fields(newer, Some(older), "");
+    folded_form(language.of("Merge into one", "하나로 합치기"), "merge", &fields, &text, language.of("Merge", "합치기"))
 }
 
 /// An action with a key, or one that asks first.
 fn keyed(key: &str, action: &str, fields: &[(&str, &str)], label: &str) -> Markup {
     html! {
         form.action method="post" action="do" {
-            input type="hidden" name="action" value=(action);
-            @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+            (hidden_fields(action, fields))
             @if key.is_empty() { button type="submit" data-sure { (label) } }
             @else { button type="submit" data-key=(key) aria-keyshortcuts=(key) { kbd { (key) } " " (label) } }
         }
