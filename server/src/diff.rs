@@ -1,9 +1,8 @@
 //! The differences between two lists of lines or words.
 
-use std::hash::Hash;
 use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, InternedInput, TokenSource};
+use imara_diff::{Algorithm, Diff, InternedInput};
 
 /// A range of the first list that the other one replaces by a range of its own. One of them may be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,27 +12,13 @@ pub(crate) struct Difference {
 }
 
 /// Returns the differences in order.
-pub(crate) fn differences<T: Eq + Hash>(before: &[T], after: &[T]) -> Vec<Difference> {
-    let input = InternedInput::new(Items(before), Items(after));
+pub(crate) fn differences(before: &[&str], after: &[&str]) -> Vec<Difference> {
+    let mut input = InternedInput::default();
+    input.update_before(before.iter().copied());
+    input.update_after(after.iter().copied());
     let range = |range: Range<u32>| range.start as usize..range.end as usize;
     let diff = Diff::compute(Algorithm::Histogram, &input);
     diff.hunks().map(|hunk| Difference { before: range(hunk.before), after: range(hunk.after) }).collect()
-}
-
-/// A list as the tokens of a diff.
-struct Items<'i, T>(&'i [T]);
-
-impl<'i, T: Eq + Hash> TokenSource for Items<'i, T> {
-    type Token = &'i T;
-    type Tokenizer = std::slice::Iter<'i, T>;
-
-    fn tokenize(&self) -> Self::Tokenizer {
-        self.0.iter()
-    }
-
-    fn estimate_tokens(&self) -> u32 {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
-    }
 }
 
 #[cfg(test)]

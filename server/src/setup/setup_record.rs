@@ -83,9 +83,9 @@ impl SetupRecord {
 
 /// The differences of two texts, first by lines.
 fn diff_hunks(before: &str, after: &str) -> Vec<UndoHunk> {
-    let lines = |text: &'_ str| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<_>>();
-    let (old, new) = (lines(before), lines(after));
-    let bytes = |lines: &[String]| lines.iter().map(String::len).sum::<usize>();
+    let old: Vec<&str> = before.split_inclusive('\n').collect();
+    let new: Vec<&str> = after.split_inclusive('\n').collect();
+    let bytes = |lines: &[&str]| lines.iter().map(|line| line.len()).sum::<usize>();
     let mut hunks: Vec<UndoHunk> = Vec::new();
     for difference in differences(&old, &new) {
         let (at, length) = (bytes(&new[..difference.after.start]), bytes(&new[difference.after]));
