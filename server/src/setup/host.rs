@@ -54,9 +54,6 @@ pub(crate) struct ProgramCommands {
 
 const MCP_SERVERS: JsonServerList = JsonServerList { key: "mcpServers", kind: None };
 const SERVERS: JsonServerList = JsonServerList { key: "servers", kind: Some(("type", "stdio")) };
-/// VS Code reads all files in its folders of hooks.
-const VSCODE_HOOKS: &str = "jikime-memory.json";
-
 const CONTEXT_SERVERS: JsonServerList = JsonServerList { key: "context_servers", kind: Some(("source", "custom")) };
 
 impl Host {
@@ -125,85 +122,73 @@ impl Host {
         Ok(targets)
     }
 
+    /// The folder of the host's settings, in the project or of the user.
+    fn settings_dir(self, scope: SetupScope, places: &HostDirs, project: &Path) -> Option<PathBuf> {
+        let (of_project, of_user) = match self {
+            Self::ClaudeCode => (".claude", places.claude_dir()),
+            Self::ClaudeDesktop => ("", places.claude_desktop()),
+            Self::Codex => (".codex", places.codex_dir()),
+            Self::Cursor => (".cursor", places.cursor_dir()),
+            Self::Vscode => (".vscode", places.vscode_dir()),
+            Self::Gemini => (".gemini", places.gemini_dir()),
+            Self::Zed => (".zed", places.zed_dir()),
+            Self::Windsurf => (".windsurf", places.windsurf_dir()),
+        };
+        if scope == SetupScope::Project { Some(project.join(of_project)) } else { of_user }
+    }
+
+    /// The file that lists servers.
     fn server_file(
         self,
         scope: SetupScope,
         places: &HostDirs,
         project: &Path,
     ) -> Result<(PathBuf, ServerListFormat), ToolError> {
-        let in_project = |path: &str, format| Ok((project.join(path), format));
-        let (folder, name, format) = match (self, scope) {
-            (Self::ClaudeCode, SetupScope::Project) => {
-                return in_project(".mcp.json", ServerListFormat::Json(MCP_SERVERS));
-            }
-            (Self::Codex, SetupScope::Project) => return in_project(".codex/config.toml", ServerListFormat::Toml),
-            (Self::Cursor, SetupScope::Project) => {
-                return in_project(".cursor/mcp.json", ServerListFormat::Json(MCP_SERVERS));
-            }
-            (Self::Vscode, SetupScope::Project) => {
-                return in_project(".vscode/mcp.json", ServerListFormat::Json(SERVERS));
-            }
-            (Self::Gemini, SetupScope::Project) => {
-                return in_project(".gemini/settings.json", ServerListFormat::Json(MCP_SERVERS));
-            }
-            (Self::Zed, SetupScope::Project) => {
-                return in_project(".zed/settings.json", ServerListFormat::Json(CONTEXT_SERVERS));
-            }
+        let (name, format) = match self {
+            Self::ClaudeCode => (".mcp.json", ServerListFormat::Json(MCP_SERVERS)),
+            Self::ClaudeDesktop => ("claude_desktop_config.json", ServerListFormat::Json(MCP_SERVERS)),
+            Self::Codex => ("config.toml", ServerListFormat::Toml),
+            Self::Cursor => ("mcp.json", ServerListFormat::Json(MCP_SERVERS)),
+            Self::Vscode => ("mcp.json", ServerListFormat::Json(SERVERS)),
+            Self::Gemini => ("settings.json", ServerListFormat::Json(MCP_SERVERS)),
+            Self::Zed => ("settings.json", ServerListFormat::Json(CONTEXT_SERVERS)),
+            Self::Windsurf => ("mcp_config.json", ServerListFormat::Json(MCP_SERVERS)),
+        };
+        let path = match (self, scope) {
             (Self::ClaudeDesktop | Self::Windsurf, SetupScope::Project) => {
                 let text = format!("{} has no project settings; use --scope user", self.title());
                 return Err(ToolError::Invalid(text));
             }
-            (Self::ClaudeCode, SetupScope::User) => (places.claude_json(), "", ServerListFormat::Json(MCP_SERVERS)),
-            (Self::ClaudeDesktop, SetupScope::User) => {
-                (places.claude_desktop(), "claude_desktop_config.json", ServerListFormat::Json(MCP_SERVERS))
-            }
-            (Self::Codex, SetupScope::User) => (places.codex_dir(), "config.toml", ServerListFormat::Toml),
-            (Self::Cursor, SetupScope::User) => (places.cursor_dir(), "mcp.json", ServerListFormat::Json(MCP_SERVERS)),
-            (Self::Vscode, SetupScope::User) => (places.vscode_dir(), "mcp.json", ServerListFormat::Json(SERVERS)),
-            (Self::Gemini, SetupScope::User) => {
-                (places.gemini_dir(), "settings.json", ServerListFormat::Json(MCP_SERVERS))
-            }
-            (Self::Zed, SetupScope::User) => {
-                (places.zed_dir(), "settings.json", ServerListFormat::Json(CONTEXT_SERVERS))
-            }
-            (Self::Windsurf, SetupScope::User) => {
-                (places.windsurf_dir(), "mcp_config.json", ServerListFormat::Json(MCP_SERVERS))
-            }
+            (Self::ClaudeCode, SetupScope::Project) => Some(project.join(name)),
+            (Self::ClaudeCode, SetupScope::User) => places.claude_json(),
+            _ => self.settings_dir(scope, places, project).map(|folder| folder.join(name)),
         };
-        let folder = folder.ok_or_else(|| ToolError::NotFound("no home directory is known; set HOME".to_owned()))?;
-        Ok((if name.is_empty() { folder } else { folder.join(name) }, format))
+        let path = path.ok_or_else(|| ToolError::NotFound("no home directory is known; set HOME".to_owned()))?;
+        Ok((path, format))
     }
 
     /// The file with the host's hooks.
     fn hook_file(self, scope: SetupScope, places: &HostDirs, project: &Path) -> Option<PathBuf> {
-        let (folder, name) = match (self, scope) {
-            (Self::ClaudeCode, SetupScope::Project) => (Some(project.join(".claude")), "settings.json"),
-            (Self::Codex, SetupScope::Project) => (Some(project.join(".codex")), "hooks.json"),
-            (Self::Cursor, SetupScope::Project) => (Some(project.join(".cursor")), "hooks.json"),
-            (Self::Vscode, SetupScope::Project) => (Some(project.join(".github/hooks")), VSCODE_HOOKS),
-            (Self::Gemini, SetupScope::Project) => (Some(project.join(".gemini")), "settings.json"),
-            (Self::Windsurf, SetupScope::Project) => (Some(project.join(".windsurf")), "hooks.json"),
-            (Self::ClaudeCode, SetupScope::User) => (places.claude_dir(), "settings.json"),
-            (Self::Codex, SetupScope::User) => (places.codex_dir(), "hooks.json"),
-            (Self::Cursor, SetupScope::User) => (places.cursor_dir(), "hooks.json"),
-            (Self::Vscode, SetupScope::User) => (places.copilot_hooks_dir(), VSCODE_HOOKS),
-            (Self::Gemini, SetupScope::User) => (places.gemini_dir(), "settings.json"),
-            (Self::Windsurf, SetupScope::User) => (places.windsurf_dir(), "hooks.json"),
+        let name = match (self, scope) {
+            // VS Code reads all files in its folders of hooks.
+            (Self::Vscode, SetupScope::Project) => return Some(project.join(".github/hooks/jikime-memory.json")),
+            (Self::Vscode, SetupScope::User) => return Some(places.copilot_hooks_dir()?.join("jikime-memory.json")),
+            (Self::ClaudeCode | Self::Gemini, _) => "settings.json",
+            (Self::Codex | Self::Cursor | Self::Windsurf, _) => "hooks.json",
             (Self::ClaudeDesktop | Self::Zed, _) => return None,
         };
-        Some(folder?.join(name))
+        Some(self.settings_dir(scope, places, project)?.join(name))
     }
 
     /// The folder and the format of the host's slash commands, if it has them.
     fn command_folder(self, scope: SetupScope, places: &HostDirs, project: &Path) -> Option<(PathBuf, CommandFormat)> {
-        let (of_user, of_project, format) = match self {
-            Self::ClaudeCode => (places.claude_dir(), ".claude", CommandFormat::ClaudeCode),
-            Self::Gemini => (places.gemini_dir(), ".gemini", CommandFormat::Toml),
-            Self::Cursor => (places.cursor_dir(), ".cursor", CommandFormat::Plain),
+        let format = match self {
+            Self::ClaudeCode => CommandFormat::ClaudeCode,
+            Self::Gemini => CommandFormat::Toml,
+            Self::Cursor => CommandFormat::Plain,
             _ => return None,
         };
-        let folder = if scope == SetupScope::Project { Some(project.join(of_project)) } else { of_user };
-        Some((folder?.join("commands"), format))
+        Some((self.settings_dir(scope, places, project)?.join("commands"), format))
     }
 
     /// Arguments that select the memory: the working directory by default, the open folder, or the personal memory.
@@ -245,36 +230,34 @@ impl Host {
 
     /// The instructions file of this host's models.
     fn instructions(self, scope: SetupScope, places: &HostDirs, project: &Path) -> Option<PathBuf> {
-        match (self, scope) {
-            (Self::ClaudeCode, SetupScope::Project) => {
-                let (usual, inner) = (project.join("CLAUDE.md"), project.join(".claude").join("CLAUDE.md"));
-                Some(if inner.exists() && !usual.exists() { inner } else { usual })
-            }
-            (Self::Codex | Self::Cursor | Self::Vscode | Self::Zed, SetupScope::Project) => {
-                Some(project.join("AGENTS.md"))
-            }
-            (Self::Gemini, SetupScope::Project) => Some(project.join("GEMINI.md")),
-            (Self::ClaudeCode, SetupScope::User) => Some(places.claude_dir()?.join("CLAUDE.md")),
-            (Self::Codex, SetupScope::User) => Some(places.codex_dir()?.join("AGENTS.md")),
-            (Self::Gemini, SetupScope::User) => Some(places.gemini_dir()?.join("GEMINI.md")),
-            (Self::ClaudeDesktop | Self::Windsurf, _) | (_, SetupScope::User) => None,
+        let name = match (self, scope) {
+            (Self::ClaudeCode, _) => "CLAUDE.md",
+            (Self::Codex, _) | (Self::Cursor | Self::Vscode | Self::Zed, SetupScope::Project) => "AGENTS.md",
+            (Self::Gemini, _) => "GEMINI.md",
+            _ => return None,
+        };
+        if scope == SetupScope::User {
+            return Some(self.settings_dir(scope, places, project)?.join(name));
         }
+        let (usual, inner) = (project.join(name), project.join(".claude").join(name));
+        let is_inner = self == Self::ClaudeCode && inner.exists() && !usual.exists();
+        Some(if is_inner { inner } else { usual })
     }
 
     /// The host's program or folder on this machine.
     pub(crate) fn find_on_machine(self, places: &HostDirs) -> Option<PathBuf> {
-        let (folder, program) = match self {
-            Self::ClaudeCode => (places.claude_dir(), "claude"),
-            Self::ClaudeDesktop => (places.claude_desktop(), ""),
-            Self::Codex => (places.codex_dir(), "codex"),
-            Self::Cursor => (places.cursor_dir(), "cursor"),
-            Self::Vscode => (places.vscode_dir(), "code"),
-            Self::Gemini => (places.gemini_dir(), "gemini"),
-            Self::Zed => (places.zed_dir(), "zed"),
-            Self::Windsurf => (places.windsurf_dir(), "windsurf"),
+        let program = match self {
+            Self::ClaudeCode => Some("claude"),
+            Self::ClaudeDesktop => None,
+            Self::Codex => Some("codex"),
+            Self::Cursor => Some("cursor"),
+            Self::Vscode => Some("code"),
+            Self::Gemini => Some("gemini"),
+            Self::Zed => Some("zed"),
+            Self::Windsurf => Some("windsurf"),
         };
-        let program = if program.is_empty() { None } else { find_on_path(program, places.path.as_deref()) };
-        program.or_else(|| folder.filter(|folder| folder.is_dir()))
+        let folder = || self.settings_dir(SetupScope::User, places, Path::new("")).filter(|folder| folder.is_dir());
+        program.and_then(|program| find_on_path(program, places.path.as_deref())).or_else(folder)
     }
 
     pub(crate) fn all() -> &'static [Self] {

@@ -170,12 +170,8 @@ fn refuse_duplicates(text: &str, object: &Object<'_>, is_meant: impl Fn(&str) ->
     for property in &object.properties {
         let name = property.name.as_str();
         if seen.contains(&name) && is_meant(name) {
-            let before = &text[..property.start()];
-            return Err(EditError::Syntax {
-                line: before.matches('\n').count() + 1,
-                column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
-                what: format!("{name:?} is there twice, and hosts differ in which one they read; keep one"),
-            });
+            let what = format!("{name:?} is there twice, and hosts differ in which one they read; keep one");
+            return Err(EditError::syntax_at(text, property.start(), what));
         }
         seen.push(name);
     }

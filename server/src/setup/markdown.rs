@@ -1,6 +1,6 @@
 //! Edits our part of an instructions file, which is between two markers. Text outside the markers is never changed.
 
-use super::settings_text::EditError;
+use super::settings_text::{EditError, gap_after};
 
 const BEGIN: &str = "<!-- jikime-memory:begin -->";
 const END: &str = "<!-- jikime-memory:end -->";
@@ -14,13 +14,7 @@ pub(super) fn set_part(text: &str) -> Result<String, EditError> {
     if let Some((start, end)) = find_part(text)? {
         return Ok(format!("{}{part}{}", &text[..start], &text[end..]));
     }
-    let gap = match text {
-        "" => "",
-        text if text.ends_with("\n\n") => "",
-        text if text.ends_with('\n') => "\n",
-        _ => "\n\n",
-    };
-    Ok(format!("{text}{gap}{part}"))
+    Ok(format!("{text}{}{part}", gap_after(text)))
 }
 
 /// Removes our part and the empty line before it.

@@ -18,6 +18,24 @@ impl std::fmt::Display for EditError {
     }
 }
 
+impl EditError {
+    /// A syntax error at byte `at` of a text.
+    pub(super) fn syntax_at(text: &str, at: usize, what: String) -> Self {
+        let before = &text[..at];
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Self::Syntax { line: before.matches('\n').count() + 1, column, what }
+    }
+}
+
+/// The line feeds that put an empty line between a text and what is appended to it.
+pub(super) fn gap_after(text: &str) -> &'static str {
+    match text {
+        text if text.is_empty() || text.ends_with("\n\n") => "",
+        text if text.ends_with('\n') => "\n",
+        _ => "\n\n",
+    }
+}
+
 const MARK: &str = "\u{feff}";
 
 /// The exact text of a file.

@@ -5,7 +5,7 @@ use std::path::Path;
 use toml_edit::{Document, DocumentMut, Item, Table, TableLike, Value};
 
 use super::server_entry::{ListedServer, NAME, ServerEntry};
-use super::settings_text::EditError;
+use super::settings_text::{EditError, gap_after};
 
 const KEY: &str = "mcp_servers";
 
@@ -68,12 +68,8 @@ pub(super) fn trusted_hooks(text: &str, names: &[&Path]) -> usize {
 
 fn parse_toml(text: &str) -> Result<Document<&str>, EditError> {
     Document::parse(text).map_err(|error| {
-        let before = &text[..error.span().map_or(0, |span| span.start).min(text.len())];
-        EditError::Syntax {
-            line: before.matches('\n').count() + 1,
-            column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
-            what: error.message().replace('\n', "; "),
-        }
+        let at = error.span().map_or(0, |span| span.start).min(text.len());
+        EditError::syntax_at(text, at, error.message().replace('\n', "; "))
     })
 }
 
@@ -92,13 +88,7 @@ fn append_table(text: &str, name: &str, entry: &ServerEntry) -> Result<String, E
         servers.insert(name, toml_edit::value(Value::InlineTable(server)));
         return Ok(document.to_string());
     }
-    let gap = match text {
-        "" => "",
-        text if text.ends_with("\n\n") => "",
-        text if text.ends_with('\n') => "\n",
-        _ => "\n\n",
-    };
-    Ok(format!("{text}{gap}[{KEY}.{name}]\ncommand = {command}\nargs = {args}\n"))
+    Ok(format!("{text}{}[{KEY}.{name}]\ncommand = {command}\nargs = {args}\n", gap_after(text)))
 }
 
 /// Removes the tables of a server, and the empty line before each.
