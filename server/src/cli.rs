@@ -35,6 +35,7 @@ mod scrub;
 mod search;
 mod serve_fast_path;
 mod sessions;
+mod setup_changes;
 mod show;
 mod stats;
 mod tasks;

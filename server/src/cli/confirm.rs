@@ -11,31 +11,11 @@ pub(crate) fn confirm(question: &str, yes: bool) -> anyhow::Result<bool> {
     Ok(yes || is_yes(&ask(&format!("{question} [y/N] "))?))
 }
 
-/// The same, and `d` shows details first.
-pub(crate) fn confirm_or_show(
-    question: &str,
-    yes: bool,
-    details: &str,
-    mut show: impl FnMut() -> anyhow::Result<()>,
-) -> anyhow::Result<bool> {
-    require_consent(question, yes)?;
-    if yes {
-        return Ok(true);
-    }
-    loop {
-        let answer = ask(&format!("{question} [y/N], d shows the {details}: "))?;
-        if !matches!(answer.as_str(), "d" | "diff" | "ㅇ") {
-            return Ok(is_yes(&answer));
-        }
-        show()?;
-    }
-}
-
-fn require_consent(question: &str, yes: bool) -> Result<(), ToolError> {
+/// Fails without consent if nobody can be asked.
+pub(super) fn require_consent(question: &str, yes: bool) -> Result<(), ToolError> {
     if yes || can_ask() {
         return Ok(());
     }
-    let question = question.trim_start();
     let text =
         format!("cannot ask \"{question}\" without a terminal: pass --yes to confirm, or --dry-run to see the changes");
     Err(ToolError::Invalid(text))

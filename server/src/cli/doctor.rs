@@ -7,10 +7,9 @@ use clap::Args;
 use schema::files::project::{Project, ProjectError};
 use serde::Serialize;
 
-use super::confirm::confirm_or_show;
-use super::init::summary::{render_changes, render_diffs};
 use super::output::Printer;
 use super::pager;
+use super::setup_changes::{confirm_changes, show_changes};
 use super::terminal_text::{clean_for_terminal, wrap};
 use crate::doctor::{DoctorCheck, plan_repairs, run_checks};
 use crate::exit;
@@ -89,17 +88,14 @@ fn repair(
     if plan.is_empty() {
         return Ok(false);
     }
+    let changes = plan.changes();
     if !printer.is_json() {
         printer.print_line("")?;
         plan.steps().iter().try_for_each(|step| printer.print_line(&format!("Will {step}.")))?;
-        printer.print_text(&render_changes(&plan.changes(), pager::terminal_columns().unwrap_or(usize::MAX)))?;
-        if arguments.diff {
-            printer.print_text(&render_diffs(&plan.changes()))?;
-        }
+        show_changes(printer, &changes, arguments.diff)?;
         plan.note(places).iter().for_each(|note| exit::print_warning(note));
     }
-    let show_diffs = || printer.print_paged(&(), |_| render_diffs(&plan.changes()));
-    if arguments.dry_run || !confirm_or_show("\nRepair this?", arguments.yes, "differences", show_diffs)? {
+    if arguments.dry_run || !confirm_changes(printer, &changes, "Repair this?", arguments.yes)? {
         if !printer.is_json() {
             printer.print_line("\nNothing was changed.")?;
         }

@@ -1,7 +1,6 @@
 //! `init`: shows the changes, sets up hosts, and tries to start the server.
 
 mod advice;
-pub(super) mod summary;
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +12,9 @@ use schema::settings;
 use serde::Serialize;
 use tools::error::ToolError;
 
-use super::confirm::confirm_or_show;
 use super::import::has_transcripts;
 use super::output::Printer;
-use super::pager::terminal_columns;
+use super::setup_changes::{confirm_changes, show_changes};
 use crate::doctor::make_private;
 use crate::exit;
 use crate::setup::change::FileChange;
@@ -57,10 +55,13 @@ pub(crate) struct InitArguments {
 impl InitArguments {
     /// A setup for all projects needs no current project.
     pub(crate) fn is_for_user(&self) -> bool {
-        let is_of_user = |host: &Host| self.scope.unwrap_or(host.default_scope()) == SetupScope::User;
-        self.list_hosts
-            || self.scope == Some(SetupScope::User)
-            || (!self.host.is_empty() && self.host.iter().all(is_of_user))
+        self.list_hosts || self.hosts().iter().all(|(_, scope)| *scope == SetupScope::User)
+    }
+
+    /// The hosts to set up, each with its scope.
+    fn hosts(&self) -> Vec<(Host, SetupScope)> {
+        let hosts = if self.host.is_empty() { &[Host::ClaudeCode] } else { self.host.as_slice() };
+        hosts.iter().map(|host| (*host, self.scope.unwrap_or(host.default_scope()))).collect()
     }
 }
 
@@ -71,20 +72,13 @@ struct InitReport<'r> {
     files: Vec<FileReport<'r>>,
     notes: &'r [String],
     #[serde(skip_serializing_if = "Option::is_none")]
-    server: Option<ServerReport>,
+    server: Option<ProbeResult>,
 }
 
 #[derive(Debug, Serialize)]
 pub(super) struct FileReport<'r> {
     path: &'r str,
     change: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct ServerReport {
-    tools: Vec<String>,
-    version: String,
-    milliseconds: u128,
 }
 
 #[derive(Debug, Serialize)]
@@ -112,39 +106,33 @@ pub(crate) fn run_init(site: &ProjectDirs, printer: &Printer, arguments: &InitAr
     if arguments.list_hosts {
         return list_hosts(&site.files, &places, printer);
     }
-    let hosts = if arguments.host.is_empty() { vec![Host::ClaudeCode] } else { arguments.host.clone() };
-    let SetupPreparation { plans, entries, copies, notes } = prepare_setup(site, &places, &hosts, arguments.scope)?;
+    let hosts = arguments.hosts();
+    let SetupPreparation { plans, entries, copies, notes } = prepare_setup(site, &places, &hosts)?;
     let changes: Vec<FileChange> = plans.iter().flat_map(|plan| plan.changes.clone()).collect();
     if !printer.is_json() {
         let place = match arguments.is_for_user() {
             true => "all your projects".to_owned(),
             false => places.display_path(&site.files),
         };
-        printer.print_wrapped(&format!("Sets up {} for {place}", host_titles(&hosts)))?;
+        printer.print_wrapped(&format!("Sets up {} for {place}", titles(hosts.iter().map(|(host, _)| *host))))?;
         if site.is_linked_worktree() && !arguments.is_for_user() {
             printer.print_wrapped(&format!(
                 "The worktree uses the memory of the main worktree, {}",
                 places.display_path(&site.project)
             ))?;
         }
-        printer.print_text(&summary::render_changes(&changes, terminal_columns().unwrap_or(usize::MAX)))?;
-        if arguments.diff {
-            printer.print_text(&summary::render_diffs(&changes))?;
-        }
+        show_changes(printer, &changes, arguments.diff)?;
         notes.iter().for_each(|note| exit::print_warning(note));
     }
     let is_needed = plans.iter().any(|plan| !plan.is_empty()) || !copies.are_made();
-    if is_needed && !arguments.dry_run {
-        let show_diffs = || printer.print_paged(&(), |_| summary::render_diffs(&changes));
-        if !confirm_or_show("\nWrite this?", arguments.yes, "differences", show_diffs)? {
-            return printer.print_line("Nothing was written.");
-        }
+    if is_needed && !arguments.dry_run && !confirm_changes(printer, &changes, "Write this?", arguments.yes)? {
+        return printer.print_line("Nothing was written.");
     }
     let mut server = None;
     if !arguments.dry_run {
         copies.make()?;
         plans.into_iter().try_for_each(SetupPlan::carry_out)?;
-        create_stores(site, &hosts, arguments.scope)?;
+        create_stores(site, &hosts)?;
         server = probe_servers(&entries, &site.files)?;
     }
     if printer.is_json() {
@@ -153,7 +141,7 @@ pub(crate) fn run_init(site: &ProjectDirs, printer: &Printer, arguments: &InitAr
             dry_run: arguments.dry_run,
             files: file_reports(&changes),
             notes: &notes,
-            server: server.map(Into::into),
+            server,
         };
         return printer.print_json(&report);
     }
@@ -166,19 +154,18 @@ pub(crate) fn run_init(site: &ProjectDirs, printer: &Printer, arguments: &InitAr
     };
     printer.print_line(&format!("\n{what}"))?;
     match server {
-        Some(server) => print_next_steps(&server, &hosts, arguments.scope, &site.project, &places, printer),
+        Some(server) => print_next_steps(&server, &hosts, &site.project, &places, printer),
         None => Ok(()),
     }
 }
 
 /// Creates the stores, so that commands work before a host has started.
-fn create_stores(site: &ProjectDirs, hosts: &[Host], scope: Option<SetupScope>) -> anyhow::Result<()> {
-    let scoped = || hosts.iter().map(|host| (*host, scope.unwrap_or(host.default_scope())));
+fn create_stores(site: &ProjectDirs, hosts: &[(Host, SetupScope)]) -> anyhow::Result<()> {
     let mut roots = Vec::new();
-    if scoped().any(|(_, scope)| scope == SetupScope::Project) {
+    if hosts.iter().any(|(_, scope)| *scope == SetupScope::Project) {
         roots.push(site.project.clone());
     }
-    if scoped().any(|(host, scope)| host.is_personal(scope)) {
+    if hosts.iter().any(|(host, scope)| host.is_personal(*scope)) {
         roots.push(personal_project()?.root);
     }
     for layout in roots.iter().map(|root| Layout::new(root)) {
@@ -199,8 +186,7 @@ fn create_stores(site: &ProjectDirs, hosts: &[Host], scope: Option<SetupScope>) 
 fn prepare_setup(
     site: &ProjectDirs,
     places: &HostDirs,
-    hosts: &[Host],
-    scope: Option<SetupScope>,
+    hosts: &[(Host, SetupScope)],
 ) -> anyhow::Result<SetupPreparation> {
     let programs = Programs::locate(places);
     let found = detect_all(places, Some(&site.files));
@@ -209,9 +195,8 @@ fn prepare_setup(
     let notes = copies.note(places).into_iter().collect();
     let mut prepared = SetupPreparation { plans: Vec::new(), entries: Vec::new(), copies, notes };
     for wanted in [SetupScope::Project, SetupScope::User] {
-        let meant = |host: &&Host| scope.unwrap_or(host.default_scope()) == wanted;
         let mut targets = Vec::new();
-        for host in hosts.iter().filter(meant) {
+        for (host, _) in hosts.iter().filter(|(_, scope)| *scope == wanted) {
             let commands = program_commands(&programs, wanted, *host, has_file_recall)?;
             for mut target in host.targets(wanted, places, &site.files, &commands)? {
                 if wanted == SetupScope::Project
@@ -334,32 +319,30 @@ fn probe_servers(entries: &[(SetupScope, ServerEntry)], project: &Path) -> anyho
 /// Prints the next steps.
 fn print_next_steps(
     server: &ProbeResult,
-    hosts: &[Host],
-    scope: Option<SetupScope>,
+    hosts: &[(Host, SetupScope)],
     project: &Path,
     places: &HostDirs,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let scoped: Vec<(Host, SetupScope)> =
-        hosts.iter().map(|host| (*host, scope.unwrap_or(host.default_scope()))).collect();
     let ProbeResult { tools, version, milliseconds } = server;
     printer.print_wrapped(&format!(
         "The server starts and lists {} tools (version {version}, {milliseconds} ms).",
         tools.len()
     ))?;
-    printer.print_wrapped(&format!("Next: restart {}; {}.", host_titles(hosts), advice::next_session_text(&scoped)))?;
-    scoped
+    let names = titles(hosts.iter().map(|(host, _)| *host));
+    printer.print_wrapped(&format!("Next: restart {names}; {}.", advice::next_session_text(hosts)))?;
+    hosts
         .iter()
         .filter_map(|(host, scope)| host.memory_note(*scope))
         .try_for_each(|note| printer.print_wrapped(&note))?;
-    printer.print_wrapped(&advice::command_hints(&scoped))?;
-    if scoped.contains(&(Host::ClaudeCode, SetupScope::Project)) && has_transcripts(project) {
+    printer.print_wrapped(&advice::command_hints(hosts))?;
+    if hosts.contains(&(Host::ClaudeCode, SetupScope::Project)) && has_transcripts(project) {
         printer.print_wrapped("This project has earlier sessions; `jikime-memory import claude-code` imports them.")?;
     }
     let others: Vec<Host> = Host::all()
         .iter()
         .copied()
-        .filter(|host| !hosts.contains(host) && host.find_on_machine(places).is_some())
+        .filter(|host| hosts.iter().all(|(other, _)| other != host) && host.find_on_machine(places).is_some())
         .collect();
     if others.is_empty() {
         return Ok(());
@@ -367,7 +350,7 @@ fn print_next_steps(
     let options: Vec<String> = others.iter().map(|host| format!("--host {}", host.name())).collect();
     printer.print_wrapped(&format!(
         "Also on this machine: {}; jikime-memory init {}",
-        host_titles(&others),
+        titles(others.iter().copied()),
         options.join(" ")
     ))
 }
@@ -411,12 +394,6 @@ pub(super) fn file_reports(changes: &[FileChange]) -> Vec<FileReport<'_>> {
     changes.iter().map(|change| FileReport { path: &change.display_path, change: change.kind() }).collect()
 }
 
-fn host_titles(hosts: &[Host]) -> String {
-    hosts.iter().map(|host| host.title()).collect::<Vec<_>>().join(", ")
-}
-
-impl From<ProbeResult> for ServerReport {
-    fn from(ProbeResult { tools, version, milliseconds }: ProbeResult) -> Self {
-        Self { tools, version, milliseconds }
-    }
+fn titles(hosts: impl Iterator<Item = Host>) -> String {
+    hosts.map(Host::title).collect::<Vec<_>>().join(", ")
 }

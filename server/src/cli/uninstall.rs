@@ -15,11 +15,9 @@ use schema::model::word_list::WordList;
 use serde::Serialize;
 use tools::error::ToolError;
 
-use super::confirm::confirm_or_show;
-use super::init::summary::{render_changes, render_diffs};
 use super::init::{FileReport, file_reports};
 use super::output::Printer;
-use super::pager::terminal_columns;
+use super::setup_changes::{confirm_changes, show_changes};
 use super::terminal_text::count_with_unit;
 use crate::exit;
 use crate::setup::change::FileChange;
@@ -117,10 +115,7 @@ pub(crate) fn run_uninstall(
     left.iter().for_each(|left| exit::print_warning(&format!("{}; it was not changed", left.reason)));
     if !printer.is_json() {
         notes.iter().for_each(|note| exit::print_warning(note));
-        printer.print_text(&render_changes(&changes, terminal_columns().unwrap_or(usize::MAX)))?;
-        if arguments.diff {
-            printer.print_text(&render_diffs(&changes))?;
-        }
+        show_changes(printer, &changes, arguments.diff)?;
         if memory == StoreFate::Deleted {
             printer.print_wrapped(&describe_purge(&Layout::new(project)))?;
         }
@@ -133,8 +128,7 @@ pub(crate) fn run_uninstall(
         ))?;
     }
     let is_needed = !changes.is_empty() || memory == StoreFate::Deleted || has_copies;
-    let show_diffs = || printer.print_paged(&(), |_| render_diffs(&changes));
-    if is_needed && !arguments.dry_run && !confirm_or_show("\nDo this?", arguments.yes, "differences", show_diffs)? {
+    if is_needed && !arguments.dry_run && !confirm_changes(printer, &changes, "Do this?", arguments.yes)? {
         return printer.print_line("Nothing was changed.");
     }
     if !arguments.dry_run {

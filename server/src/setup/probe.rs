@@ -8,10 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use schema::files::private_temp_dir::PrivateTempDir;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::server_entry::ServerEntry;
-use super::server_entry::WORKSPACE;
+use super::server_entry::{ServerEntry, WORKSPACE};
 
 /// Time for all responses together. Hosts wait at least ten seconds.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -23,7 +23,7 @@ const END: Duration = Duration::from_secs(6);
 const MAX_STDERR_CHARS: usize = 300;
 
 /// The result of a successful start.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ProbeResult {
     pub(crate) tools: Vec<String>,
     pub(crate) version: String,

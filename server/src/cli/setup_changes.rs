@@ -1,9 +1,11 @@
-//! The files that a setup changes: a short list first, and the changed lines on request.
+//! Shows the host files that `init`, `uninstall` or `doctor --fix` changes, and asks before it does.
 
 use std::fmt::Write as _;
 
-use crate::cli::output::{DIM, KIND};
-use crate::cli::terminal_text::{count_with_unit, display_width, fit_columns, pad_columns};
+use super::confirm::{ask, is_yes, require_consent};
+use super::output::{DIM, KIND, Printer};
+use super::pager::terminal_columns;
+use super::terminal_text::{count_with_unit, display_width, fit_columns, pad_columns};
 use crate::setup::change::FileChange;
 use crate::setup::setup_diff::unified_diff;
 
@@ -18,8 +20,34 @@ struct SummaryLine {
     about: String,
 }
 
+/// Prints the changed files, and with `diff` their changed lines.
+pub(super) fn show_changes(printer: &Printer, changes: &[FileChange], diff: bool) -> anyhow::Result<()> {
+    printer.print_text(&render_changes(changes, terminal_columns().unwrap_or(usize::MAX)))?;
+    if diff { printer.print_text(&render_diffs(changes)) } else { Ok(()) }
+}
+
+/// Whether to make the changes: confirmed by a flag or on the terminal, where `d` shows the changed lines first.
+pub(super) fn confirm_changes(
+    printer: &Printer,
+    changes: &[FileChange],
+    question: &str,
+    yes: bool,
+) -> anyhow::Result<bool> {
+    require_consent(question, yes)?;
+    if yes {
+        return Ok(true);
+    }
+    loop {
+        let answer = ask(&format!("\n{question} [y/N], d shows the differences: "))?;
+        if !matches!(answer.as_str(), "d" | "diff" | "ㅇ") {
+            return Ok(is_yes(&answer));
+        }
+        printer.print_paged(&(), |_| render_diffs(changes))?;
+    }
+}
+
 /// One line for each file that changes. Many files of one folder share a line.
-pub(in crate::cli) fn render_changes(changes: &[FileChange], columns: usize) -> String {
+fn render_changes(changes: &[FileChange], columns: usize) -> String {
     let lines = summary_lines(changes);
     let paths = lines.iter().map(|line| display_width(&line.path)).max().unwrap_or_default();
     let mut text = String::from("\n");
@@ -36,7 +64,7 @@ pub(in crate::cli) fn render_changes(changes: &[FileChange], columns: usize) -> 
 }
 
 /// The changed lines of all files.
-pub(in crate::cli) fn render_diffs(changes: &[FileChange]) -> String {
+fn render_diffs(changes: &[FileChange]) -> String {
     let changed = changes.iter().filter(|change| !change.is_unchanged());
     changed.map(|change| format!("\n{}", unified_diff(change))).collect()
 }
