@@ -1,29 +1,37 @@
 //! Streamable HTTP, off by default: the same server as on standard input, for clients with the token.
 
-mod body_check;
 pub(crate) mod connection;
 mod session_limit;
 mod token;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tools::error::ToolError;
 
 use crate::mcp::McpServer;
+use crate::message::{self, IncomingMessage};
 use connection::{ConnectionState, LimitedListener};
 use session_limit::LimitedSessions;
 pub(crate) use token::BearerToken;
 
 const PATH: &str = "/mcp";
+
+/// Bytes of a request. The longest memory is far shorter.
+const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+
+const BODY_TIME: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone)]
 pub(crate) struct HttpAccess {
@@ -87,12 +95,12 @@ pub(crate) async fn serve(
         .with_allowed_hosts(access.allowed_hosts())
         .with_allowed_origins(HttpAccess::allowed_origins())
         .enforce_origin_validation()
-        .with_max_request_body_bytes(body_check::BODY)
+        .with_max_request_body_bytes(MAX_BODY_BYTES)
         .with_cancellation_token(stop.clone());
     let service = StreamableHttpService::new(move || Ok(memory()), LimitedSessions::new().into(), config);
     let router = Router::new()
         .route_service(PATH, service)
-        .layer(middleware::from_fn(body_check::check_body))
+        .layer(middleware::from_fn(check_body))
         .layer(middleware::from_fn_with_state(access.token.clone(), require_token));
     let served = router.into_make_service_with_connect_info::<ConnectionState>();
     axum::serve(LimitedListener::new(listener), served).with_graceful_shutdown(stop.cancelled_owned()).await
@@ -115,6 +123,39 @@ async fn require_token(
             visitor.begin_request();
             next.run(request).await
         }
+    }
+}
+
+/// Passes a request to the library. If the body claims to be JSON and cannot be parsed, the library answers "unsupported media
+/// type", which is replaced by the error that the specification names.
+async fn check_body(ConnectInfo(visitor): ConnectInfo<ConnectionState>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let bytes = match timeout(BODY_TIME, to_bytes(body, MAX_BODY_BYTES)).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => {
+            let text = format!("the body is longer than {MAX_BODY_BYTES} bytes\n");
+            return (StatusCode::PAYLOAD_TOO_LARGE, text).into_response();
+        }
+        Err(_) => {
+            let text = format!("the body did not arrive within {} s\n", BODY_TIME.as_secs());
+            return (StatusCode::REQUEST_TIMEOUT, text).into_response();
+        }
+    };
+    visitor.admit();
+    let type_ = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let is_json = type_.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"));
+    // The library runs first, so that an unauthorised client learns nothing about its body.
+    let answer = next.run(Request::from_parts(parts, Body::from(bytes.clone()))).await;
+    if answer.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE || !is_json {
+        return answer;
+    }
+    match message::parse_message(&bytes) {
+        IncomingMessage::Refused(refusal) => {
+            let text = serde_json::to_string(&refusal).expect("errors are plain structs with string keys");
+            (StatusCode::BAD_REQUEST, [(header::CONTENT_TYPE, "application/json")], text).into_response()
+        }
+        IncomingMessage::Ignored => (StatusCode::BAD_REQUEST, "the body is not a JSON-RPC message\n").into_response(),
+        IncomingMessage::Message(_) => answer,
     }
 }
 
