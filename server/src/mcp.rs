@@ -5,7 +5,6 @@ mod notifications;
 mod prompts;
 mod resources;
 mod result_text;
-mod review_candidates;
 mod tool_call;
 
 use std::pin::pin;
@@ -169,11 +168,7 @@ impl ServerHandler for McpServer {
         request: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let found = match request.name.as_str() {
-            prompts::REVIEW => review_candidates::list_candidates(&self.dispatcher, &request).await,
-            _ => String::new(),
-        };
-        prompts::get_prompt(&request, &found).map(GetPromptResponse::from)
+        prompts::get_prompt(&request, &self.dispatcher).await.map(GetPromptResponse::from)
     }
 
     async fn list_resources(

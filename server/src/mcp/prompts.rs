@@ -1,24 +1,46 @@
-//! The prompts, which hosts offer as slash commands.
+//! The prompts, which hosts offer as slash commands. The prompt for a review also gets its candidates.
+
+use std::time::{Duration, Instant};
 
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
 use schema::privacy::output_text::clean_text;
+use schema::privacy::sanitizer::Sanitizer;
+use schema::settings;
 use serde_json::Value;
+use tools::engine::ReviewCandidate;
+
+use crate::dispatcher::{Dispatcher, ReadNeed};
 
 pub(super) fn list_prompts() -> Vec<Prompt> {
     TEMPLATES.iter().map(PromptTemplate::list_entry).collect()
 }
 
 /// The prompt that gets candidates.
-pub(super) const REVIEW: &str = "review-memory";
+const REVIEW: &str = "review-memory";
 
-/// The text of a prompt, with its argument filled in, and what is `found` for it.
-pub(super) fn get_prompt(request: &GetPromptRequestParams, found: &str) -> Result<GetPromptResult, ErrorData> {
+/// The most candidates.
+const MAX_CANDIDATES: usize = 10;
+
+/// The longest text of a memory, in bytes; `memory_get` has all of it.
+const MAX_CANDIDATE_BYTES: usize = 600;
+
+/// How long new memories are examined. The next prompt goes on.
+const REVIEW_TIME: Duration = Duration::from_secs(3);
+
+/// The text of a prompt, with its argument filled in.
+pub(super) async fn get_prompt(
+    request: &GetPromptRequestParams,
+    dispatcher: &Dispatcher,
+) -> Result<GetPromptResult, ErrorData> {
     let Some(template) = TEMPLATES.iter().find(|template| template.name == request.name) else {
         let known = TEMPLATES.each_ref().map(|template| template.name).join(", ");
         return Err(invalid_params(format!("unknown prompt {:?}: known prompts are {known}", request.name)));
     };
-    let text = template.fill(request)? + &clean_text(found);
+    let mut text = template.fill(request)?;
+    if template.name == REVIEW {
+        text.push_str(&clean_text(&list_candidates(dispatcher, request).await));
+    }
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).with_description(template.description))
 }
 
@@ -123,6 +145,40 @@ impl PromptTemplate {
         };
         Ok(self.text.replacen(&format!("{{{}}}", argument.name), &clean_text(&put_in), 1))
     }
+}
+
+/// Lists the candidates of a review; with a topic, only those that contain one of its words. Lists nothing if the store cannot be read.
+async fn list_candidates(dispatcher: &Dispatcher, request: &GetPromptRequestParams) -> String {
+    let topic = request.arguments.as_ref().and_then(|arguments| arguments.get("topic")?.as_str()).unwrap_or_default();
+    let topic: Vec<String> = topic.split_whitespace().map(str::to_lowercase).collect();
+    let listed = dispatcher.read(ReadNeed::OpenStore, None, move |engine, may_go_on| {
+        let start = Instant::now();
+        let report = engine.review(&mut |_| {}, &|| may_go_on() && start.elapsed() < REVIEW_TIME)?;
+        let sanitizer = settings::load(engine.store().layout()).sanitizer;
+        let is_about = |text: &String| topic.is_empty() || topic.iter().any(|word| text.to_lowercase().contains(word));
+        let texts = report.candidates.iter().map(|candidate| describe(candidate, &sanitizer)).filter(is_about);
+        let texts: Vec<String> = texts.collect();
+        let more = texts.len().saturating_sub(MAX_CANDIDATES);
+        let rest = if report.is_complete { "" } else { "; older memories are not compared yet" };
+        Ok(match texts.is_empty() {
+            true => format!("\nThere are no candidates{rest}.\n"),
+            false => {
+                let shown = texts.into_iter().take(MAX_CANDIDATES).collect::<String>();
+                format!("\nCandidates, {more} more later{rest}:\n\n{shown}")
+            }
+        })
+    });
+    listed.await.unwrap_or_default()
+}
+
+fn describe(candidate: &ReviewCandidate, sanitizer: &Sanitizer) -> String {
+    let mut text = format!("- {}: {}\n", candidate.kind.name().replace('_', " "), candidate.reason);
+    for row in std::iter::once(&candidate.older).chain(&candidate.newer) {
+        let content = sanitizer.clean(&row.memory.content).text.replace('\n', "\n    ");
+        let content = &content[..content.floor_char_boundary(MAX_CANDIDATE_BYTES)];
+        text.push_str(&format!("  - {} {} {}: {content}\n", row.memory.id, row.memory.kind, row.memory.at.date()));
+    }
+    text
 }
 
 fn invalid_params(message: String) -> ErrorData {
