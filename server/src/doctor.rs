@@ -20,7 +20,7 @@ pub(crate) use check::DoctorCheck;
 pub(crate) use check::Verdict;
 pub(crate) use repair::{make_private, plan_repairs};
 
-use crate::setup::detect::{DetectedKind, DetectedPart, detect_all};
+use crate::setup::detect::{DetectedPart, detect_all};
 use crate::setup::host_dirs::HostDirs;
 use crate::setup::programs::Programs;
 use crate::setup::project_dirs::ProjectDirs;
@@ -51,7 +51,7 @@ pub(crate) fn run_checks(
         root.zip(files).map(|(project, files)| ProjectDirs { project: project.to_owned(), files: files.to_owned() });
     checks.extend(repair::check_records(site.as_ref(), places));
     let has_store = |root: &Path| !is_personal && Layout::new(root).store_dir().is_dir();
-    if !root.is_some_and(has_store) && (is_personal || found.iter().any(serves_personal)) {
+    if !root.is_some_and(has_store) && (is_personal || found.iter().any(DetectedPart::serves_personal)) {
         checks.extend(check_personal(&found, &programs, is_personal));
     }
     if root.is_none() {
@@ -59,7 +59,7 @@ pub(crate) fn run_checks(
     }
     if let Some(site) = &site {
         let root = site.project.as_path();
-        match found.iter().any(starts_server) && store::is_missing(root) {
+        match found.iter().any(DetectedPart::starts_server) && store::is_missing(root) {
             true => checks.push(DoctorCheck::fine(
                 "store",
                 "this project has no memory yet; the server creates it when the first memory is saved",
@@ -71,15 +71,6 @@ pub(crate) fn run_checks(
         checks.extend(machine::check_disk(root));
     }
     checks
-}
-
-/// Whether a host starts the server, which creates a store when needed.
-fn starts_server(found: &DetectedPart) -> bool {
-    matches!(found.kind, DetectedKind::Server(_) | DetectedKind::Plugin(_))
-}
-
-fn serves_personal(found: &DetectedPart) -> bool {
-    matches!(&found.kind, DetectedKind::Server(server) if server.is_personal())
 }
 
 /// Checks the personal memory, which serves hosts without projects.
@@ -106,7 +97,7 @@ fn check_personal(found: &[DetectedPart], programs: &Programs, is_meant: bool) -
 
 fn check_project(project: &Result<Project, ProjectError>, found: &[DetectedPart]) -> DoctorCheck {
     match project {
-        Err(error) if found.iter().any(starts_server) => {
+        Err(error) if found.iter().any(DetectedPart::starts_server) => {
             DoctorCheck::fine("project", format!("no project: {error}; the setup for all projects does not need one"))
         }
         Ok(Project { root, reason }) => DoctorCheck::fine("project", format!("{}, because {reason}", root.display())),

@@ -305,13 +305,12 @@ fn probe_servers(entries: &[(SetupScope, ServerEntry)], project: &Path) -> anyho
             SetupScope::Project => probe_server(entry, project),
             SetupScope::User => probe_in_temporary(entry),
         };
-        let command = format!("{} {}", entry.command, entry.args.join(" "));
-        let said = said.map_err(|error| {
+        answered = Some(said.map_err(|error| {
             ToolError::Unavailable(format!(
-                "all files are written, but the server does not start: `{command}`: {error}; run jikime-memory doctor for details"
+                "all files are written, but the server does not start: `{}`: {error}; run jikime-memory doctor for details",
+                entry.command_line()
             ))
-        })?;
-        answered = Some(said);
+        })?);
     }
     Ok(answered)
 }
@@ -360,9 +359,7 @@ fn list_hosts(project: &Path, places: &HostDirs, printer: &Printer) -> anyhow::R
     let listings: Vec<HostListing> = Host::all()
         .iter()
         .map(|host| {
-            let of_host = found.iter().filter(|found| {
-                found.host == *host && matches!(found.kind, DetectedKind::Server(_) | DetectedKind::Plugin(_))
-            });
+            let of_host = found.iter().filter(|found| found.host == *host && found.starts_server());
             HostListing {
                 host: *host,
                 title: host.title(),
@@ -375,19 +372,16 @@ fn list_hosts(project: &Path, places: &HostDirs, printer: &Printer) -> anyhow::R
         return printer.print_json(&listings);
     }
     let rows = listings.iter().map(|listing| {
-        let set_up: Vec<String> = listing.set_up.iter().map(|path| display_path(path, project, places)).collect();
+        let set_up = listing.set_up.iter().map(|path| places.display_in_project(path, Some(project)));
+        let set_up = set_up.collect::<Vec<_>>().join(", ");
         [
             listing.host.name(),
             listing.title.to_owned(),
             listing.found.as_ref().map_or_else(|| "-".to_owned(), |path| places.display_path(path)),
-            if set_up.is_empty() { "-".to_owned() } else { set_up.join(", ") },
+            if set_up.is_empty() { "-".to_owned() } else { set_up },
         ]
     });
     printer.rows(["host", "is", "found here", "set up in"], &rows.collect::<Vec<_>>())
-}
-
-fn display_path(path: &Path, project: &Path, places: &HostDirs) -> String {
-    path.strip_prefix(project).map_or_else(|_| places.display_path(path), |relative| relative.display().to_string())
 }
 
 pub(super) fn file_reports(changes: &[FileChange]) -> Vec<FileReport<'_>> {

@@ -21,7 +21,7 @@ use super::setup_changes::{confirm_changes, show_changes};
 use super::terminal_text::count_with_unit;
 use crate::exit;
 use crate::setup::change::FileChange;
-use crate::setup::detect::{DetectedKind, detect_all};
+use crate::setup::detect::{DetectedKind, DetectedPart, detect_all};
 use crate::setup::host::{Host, ProgramCommands, SetupScope};
 use crate::setup::host_dirs::HostDirs;
 use crate::setup::plan::{SetupContext, SetupPlan, SkippedFile};
@@ -224,8 +224,7 @@ fn describe_purge(layout: &Layout) -> String {
 fn delete_unused_personal(places: &HostDirs) -> anyhow::Result<()> {
     let Ok(personal) = personal_project() else { return Ok(()) };
     let layout = Layout::new(&personal.root);
-    let serves = |what: &DetectedKind| matches!(what, DetectedKind::Server(server) if server.is_personal());
-    if detect_all(places, None).iter().any(|found| serves(&found.kind)) {
+    if detect_all(places, None).iter().any(DetectedPart::serves_personal) {
         return Ok(());
     }
     if layout.store_dir().exists() && is_store_empty(&layout) && !is_store_served(&layout) {

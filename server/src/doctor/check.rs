@@ -1,10 +1,6 @@
 //! The result of one check.
 
-use std::path::Path;
-
 use serde::Serialize;
-
-use crate::setup::host_dirs::HostDirs;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct DoctorCheck {
@@ -57,13 +53,5 @@ impl DoctorCheck {
 
     pub(crate) fn is_finding(&self) -> bool {
         self.verdict == Verdict::Finding
-    }
-}
-
-/// A path relative to the project, if it is below it.
-pub(super) fn display_path(path: &Path, root: Option<&Path>, places: &HostDirs) -> String {
-    match root.and_then(|root| path.strip_prefix(root).ok()) {
-        Some(relative) => relative.to_string_lossy().replace('\\', "/"),
-        None => places.display_path(path),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::check::{DoctorCheck, Repair, display_path};
+use super::check::{DoctorCheck, Repair};
 use crate::setup::detect::{DetectedKind, DetectedPart};
 use crate::setup::host_dirs::HostDirs;
 use crate::setup::programs::{Programs, is_in_cache, is_shim, program_version, resolve_command};
@@ -21,7 +21,7 @@ pub(super) fn check_commands(
         for command in commands_of(part) {
             let Some(fault) = command_fault(command, programs, places) else { continue };
             let about = if matches!(part.kind, DetectedKind::Hooks(_)) { "hooks" } else { "hosts" };
-            let text = format!("{} starts {command}, {fault}", display_path(&part.path, root, places));
+            let text = format!("{} starts {command}, {fault}", places.display_in_project(&part.path, root));
             let check = DoctorCheck::finding(about, text, FIX).with_repair(Repair::HostFiles);
             if !checks.contains(&check) {
                 checks.push(check);

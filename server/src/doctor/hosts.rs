@@ -5,7 +5,7 @@ use std::path::Path;
 use schema::files::layout::Layout;
 use schema::host::hook::HookHost;
 
-use super::check::{DoctorCheck, Repair, display_path};
+use super::check::{DoctorCheck, Repair};
 use crate::setup::detect::{DetectedKind, DetectedPart, trusted_codex_hooks};
 use crate::setup::hook_entries::hooks_of;
 use crate::setup::host::{Host, SetupScope};
@@ -23,7 +23,7 @@ pub(super) fn check_setup(
     root: Option<&Path>,
     is_personal: bool,
 ) -> Vec<DoctorCheck> {
-    let place = |found: &DetectedPart| display_path(&found.path, root, places);
+    let place = |found: &DetectedPart| places.display_in_project(&found.path, root);
     let mut checks: Vec<DoctorCheck> = Vec::new();
     for found in found {
         match &found.kind {
@@ -47,11 +47,7 @@ pub(super) fn check_setup(
     let hosts: Vec<Host> = Host::all()
         .iter()
         .copied()
-        .filter(|host| {
-            found.iter().any(|found| {
-                found.host == *host && matches!(found.kind, DetectedKind::Server(_) | DetectedKind::Plugin(_))
-            })
-        })
+        .filter(|host| found.iter().any(|found| found.host == *host && found.starts_server()))
         .collect();
     if hosts.is_empty() {
         checks.push(DoctorCheck::finding(
@@ -293,8 +289,7 @@ pub(super) fn check_worktree_entries(found: &[DetectedPart], site: &ProjectDirs)
 pub(super) fn check_server(found: &[DetectedPart], programs: &Programs, site: &ProjectDirs) -> Option<DoctorCheck> {
     let entry = entries(found, SetupScope::Project).next().or_else(|| own_entry(programs, &["serve"]))?;
     if !is_installed(&entry.command, programs) {
-        let command = format!("{} {}", entry.command, entry.args.join(" "));
-        let text = format!("`{command}` is not the installed program, so it was not started");
+        let text = format!("`{}` is not the installed program, so it was not started", entry.command_line());
         return Some(DoctorCheck::finding("server", text, INIT));
     }
     // This check must not create a store.
@@ -343,7 +338,7 @@ fn entries(found: &[DetectedPart], scope: SetupScope) -> impl Iterator<Item = Se
 }
 
 fn check_answers(entry: &ServerEntry, probe: impl FnOnce(&ServerEntry) -> Result<ProbeResult, String>) -> DoctorCheck {
-    let command = format!("{} {}", entry.command, entry.args.join(" "));
+    let command = entry.command_line();
     match probe(entry) {
         Ok(answered) => DoctorCheck::fine(
             "server",

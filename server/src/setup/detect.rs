@@ -35,6 +35,18 @@ pub(crate) enum DetectedKind {
     Broken(String),
 }
 
+impl DetectedPart {
+    /// Whether its host starts the server because of it.
+    pub(crate) fn starts_server(&self) -> bool {
+        matches!(self.kind, DetectedKind::Server(_) | DetectedKind::Plugin(_))
+    }
+
+    /// Whether its host starts the server of the personal memory.
+    pub(crate) fn serves_personal(&self) -> bool {
+        matches!(&self.kind, DetectedKind::Server(server) if server.is_personal())
+    }
+}
+
 /// Checks the files of all hosts, project files first.
 pub(crate) fn detect_all(places: &HostDirs, project: Option<&Path>) -> Vec<DetectedPart> {
     let mut found = Vec::new();

@@ -140,6 +140,14 @@ impl HostDirs {
             _ => path.display().to_string(),
         }
     }
+
+    /// A path for messages, relative to the project if it is in it.
+    pub(crate) fn display_in_project(&self, path: &Path, project: Option<&Path>) -> String {
+        match project.and_then(|project| path.strip_prefix(project).ok()) {
+            Some(relative) => relative.to_string_lossy().replace('\\', "/"),
+            None => self.display_path(path),
+        }
+    }
 }
 
 /// The program that a shell would start.

@@ -78,10 +78,7 @@ impl SetupContext {
 
     /// A path for messages.
     pub(crate) fn display_path(&self, path: &Path) -> String {
-        match self.root.as_deref().and_then(|root| path.strip_prefix(root).ok()) {
-            Some(relative) => relative.to_string_lossy().replace('\\', "/"),
-            None => self.host_dirs.display_path(path),
-        }
+        self.host_dirs.display_in_project(path, self.root.as_deref())
     }
 
     /// A path in the record. It is relative inside the project, so that the project can be moved, and absolute for worktrees elsewhere.

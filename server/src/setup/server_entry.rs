@@ -66,6 +66,11 @@ impl ServerEntry {
         self.args.iter().any(|arg| arg == PERSONAL)
     }
 
+    /// The command and its arguments, for people.
+    pub(crate) fn command_line(&self) -> String {
+        format!("{} {}", self.command, self.args.join(" "))
+    }
+
     /// A name that no other entry has.
     pub(super) fn unused_name(&self, others: &[ListedServer]) -> String {
         let taken = |name: &str| others.iter().any(|other| other.name == name);
