@@ -7,8 +7,6 @@ mod line_editor;
 mod message;
 mod model;
 mod terminal_screen;
-#[cfg(unix)]
-mod terminal_watch;
 mod update;
 mod view;
 mod worker;
@@ -65,7 +63,7 @@ pub(crate) fn browse(project: &Path, arguments: &BrowseArguments) -> anyhow::Res
                     worker.send_all(update(&mut model, BrowseEvent::Edited(edited)));
                 }
                 BrowseEffect::Copy(text) => screen.copy(&text)?,
-                BrowseEffect::End(fault) => return fault.map_or(Ok(()), |fault| Err(fault.into())),
+                BrowseEffect::End(error) => return error.map_or(Ok(()), |error| Err(error.into())),
             }
         }
         screen.draw(&model)?;
@@ -123,7 +121,7 @@ impl SignalFlags {
             {
                 signal_hook::flag::register(signal, Arc::clone(flag)).context("cannot listen to signals")?;
             }
-            terminal_watch::watch_terminal(Arc::clone(&signals.ended));
+            terminal_screen::watch_terminal(Arc::clone(&signals.ended));
         }
         Ok(signals)
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
+use crossterm::event::KeyCode;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 
@@ -12,7 +13,10 @@ use super::message::{BrowseEffect, BrowseRequest, FindRequest, ItemKind, ListIte
 use crate::cli::terminal_text::one_line;
 
 /// How long a deletion can be undone.
-pub(super) const UNDO_TIME: Duration = Duration::from_secs(30);
+const UNDO_TIME: Duration = Duration::from_secs(30);
+
+/// Rows that a page key moves the selection.
+const PAGE_ROWS: isize = 10;
 
 #[derive(Debug)]
 pub(super) struct BrowseModel {
@@ -104,7 +108,7 @@ pub(super) enum TimeSpan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum StatusMessage {
     Done(String),
-    Fault(String),
+    Error(String),
 }
 
 impl TimeSpan {
@@ -184,6 +188,37 @@ impl BrowseModel {
     /// The words of the query, in lower case.
     pub(super) fn query_words(&self) -> Vec<String> {
         self.query.text().split_whitespace().map(str::to_lowercase).collect()
+    }
+
+    pub(super) fn open_help(&mut self) -> Vec<BrowseEffect> {
+        self.overlay = Some(Overlay::Help(0));
+        Vec::new()
+    }
+
+    pub(super) fn show_error(&mut self, text: &str) -> Vec<BrowseEffect> {
+        self.status = Some(StatusMessage::Error(text.to_owned()));
+        Vec::new()
+    }
+
+    /// Selects another item and shows its text.
+    pub(super) fn select_by_key(&mut self, key: KeyCode) -> Vec<BrowseEffect> {
+        self.move_selection(key);
+        self.open_effect(ReadMode::Preview).into_iter().collect()
+    }
+
+    pub(super) fn move_selection(&mut self, key: KeyCode) {
+        self.is_new_query = false;
+        let last = self.items.len().saturating_sub(1);
+        let by = |rows: isize| self.selected.saturating_add_signed(rows).min(last);
+        self.selected = match key {
+            KeyCode::Up => by(-1),
+            KeyCode::Down => by(1),
+            KeyCode::PageUp => by(-PAGE_ROWS),
+            KeyCode::PageDown => by(PAGE_ROWS),
+            KeyCode::Home => 0,
+            KeyCode::End => last,
+            _ => self.selected,
+        };
     }
 
     /// Starts a search with the current query and filters.

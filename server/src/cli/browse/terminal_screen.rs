@@ -1,7 +1,13 @@
-//! Owns the terminal for the full screen, and restores it however the program ends.
+//! Owns the terminal for the full screen, restores it however the program ends, and ends the program when the terminal is gone.
 
 use std::io::{self, Stdout, Write as _};
+#[cfg(unix)]
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
+use std::time::Duration;
+#[cfg(unix)]
+use std::{process, thread};
 
 use anyhow::Context as _;
 use crossterm::cursor::Show;
@@ -78,13 +84,42 @@ fn enter_raw_mode() -> io::Result<()> {
     execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste)
 }
 
-pub(super) fn restore_terminal() -> io::Result<()> {
+fn restore_terminal() -> io::Result<()> {
     if !IS_ACTIVE.swap(false, Ordering::Relaxed) {
         return Ok(());
     }
     execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show)?;
     io::stdout().flush()?;
     terminal::disable_raw_mode()
+}
+
+/// Ends the process when the terminal is gone or `ended` is set, if the main thread does not do it in time. The key library would read a
+/// closed terminal in a loop and never return to the check for signals.
+#[cfg(unix)]
+pub(super) fn watch_terminal(ended: Arc<AtomicBool>) {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+    const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+    /// Time for the screen to end by itself.
+    const GRACE: Duration = Duration::from_millis(300);
+
+    let watching = move || {
+        loop {
+            let stdin = io::stdin();
+            // A closed terminal is reported even without requested events.
+            let mut terminal = [PollFd::new(&stdin, PollFlags::empty())];
+            let is_gone = poll(&mut terminal, Some(&POLL_INTERVAL)).is_ok_and(|found| found > 0);
+            if is_gone || ended.load(Ordering::Relaxed) {
+                ended.store(true, Ordering::Relaxed);
+                thread::sleep(GRACE);
+                let _ = restore_terminal();
+                process::exit(0);
+            }
+        }
+    };
+    if let Err(error) = thread::Builder::new().name("hangup".to_owned()).spawn(watching) {
+        tracing::warn!("cannot start a thread: {error}");
+    }
 }
 
 /// The standard encoding, with padding.

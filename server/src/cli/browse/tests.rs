@@ -114,9 +114,9 @@ fn request(effects: Vec<BrowseEffect>) -> BrowseRequest {
     }
 }
 
-fn fault(model: &BrowseModel) -> &str {
+fn error(model: &BrowseModel) -> &str {
     match &model.status {
-        Some(StatusMessage::Fault(text)) => text,
+        Some(StatusMessage::Error(text)) => text,
         other => panic!("{other:?}"),
     }
 }
@@ -134,11 +134,11 @@ fn actions_use_the_id_of_the_selected_memory() {
     let promoted = request(key(&mut model, KeyCode::Enter));
     assert_eq!(promoted, BrowseRequest::Promote { id: "c3".into(), kind: Some(MemoryType::Decision) });
     press(&mut model, "x");
-    assert!(fault(&model).contains("not a task"));
+    assert!(error(&model).contains("not a task"));
     press(&mut model, "jp");
-    assert_eq!(fault(&model), "Already in MEMORY.md");
+    assert_eq!(error(&model), "Already in MEMORY.md");
     press(&mut model, "jd");
-    assert!(fault(&model).contains("not a memory"));
+    assert!(error(&model).contains("not a memory"));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn deletion_waits_until_it_cannot_be_undone() {
     assert_eq!(model.item().map(|item| item.id.as_str()), Some("a1"), "the kept memory is selected");
     assert!(model.items.len() == 5 && deleted(&update(&mut model, BrowseEvent::UndoExpired)).is_empty());
     press(&mut model, "u");
-    assert!(fault(&model).contains("no deletion to undo"));
+    assert!(error(&model).contains("no deletion to undo"));
 
     // The next deletion, the end of the time, an editor and the end of the browser make it final.
     press(&mut model, "gdy");
@@ -188,7 +188,7 @@ fn marked_memories_are_deleted_together() {
     assert_eq!(model.deletion.as_ref().map(|deletion| deletion.ids.clone()), Some(vec!["a1".into(), "b2".into()]));
     assert_eq!((model.marked.len(), model.items.len()), (0, 3));
     press(&mut model, "G ");
-    assert!(fault(&model).contains("Only memories"));
+    assert!(error(&model).contains("Only memories"));
     press(&mut model, "k ");
     key(&mut model, KeyCode::Esc);
     assert!(model.marked.is_empty() && model.query.text() == "웹훅", "the marks go before the query");
@@ -203,7 +203,7 @@ fn session_lists_its_memories() {
         ListItem { kind: ItemKind::Session, label: "5 prompts".into(), ..item("s9", None, "Fix the webhook") };
     show(&mut model, vec![session]);
     press(&mut model, "d");
-    assert!(fault(&model).contains("Press Enter"));
+    assert!(error(&model).contains("Press Enter"));
     let BrowseRequest::Find(asked) = request(key(&mut model, KeyCode::Enter)) else { panic!("a search") };
     assert_eq!((asked.list, asked.session.as_deref()), (ListKind::Memories, Some("s9")));
     assert!(rendered(&model).contains("session: Fix the webhook"));
@@ -228,7 +228,7 @@ fn long_text_is_not_copied() {
     let copied = |text: String| BrowseEvent::Answered(BrowseReply::Copied { text, count: 1 });
     let effects = update(&mut model, copied("short".to_owned()));
     assert!(matches!(&effects[..], [BrowseEffect::Copy(text)] if text == "short"), "{effects:?}");
-    assert!(update(&mut model, copied("x".repeat(80_000))).is_empty() && fault(&model).contains("too long"));
+    assert!(update(&mut model, copied("x".repeat(80_000))).is_empty() && error(&model).contains("too long"));
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn superseding_names_both_memories() {
     let mut model = model((80, 24));
     press(&mut model, "js");
     assert!(key(&mut model, KeyCode::Enter).is_empty());
-    assert!(matches!(&model.status, Some(StatusMessage::Fault(text)) if text.contains("itself")), "{:?}", model.status);
+    assert!(matches!(&model.status, Some(StatusMessage::Error(text)) if text.contains("itself")), "{:?}", model.status);
     press(&mut model, "k");
     key(&mut model, KeyCode::Enter);
     assert!(matches!(&model.overlay, Some(Overlay::Ask { .. })), "{:?}", model.overlay);

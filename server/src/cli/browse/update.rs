@@ -1,7 +1,6 @@
 //! Handles events: changes the model and returns actions.
 
 mod commands;
-mod model_changes;
 
 use std::time::Instant;
 
@@ -11,8 +10,7 @@ use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ListKind, ReadMod
 use super::model::{BrowseModel, Focus, Menu, MenuChoice, Overlay, StatusMessage};
 use super::view;
 use crate::cli::terminal_text::{count_of_memories, count_with_unit, fit_columns, one_line};
-use commands::handle_command_key;
-use model_changes::{QUOTE, move_selection, move_selection_by_key, open_help, show_fault};
+use commands::{QUOTE_COLUMNS, handle_command_key};
 
 /// Bytes of a text that terminals accept for the clipboard.
 const MAX_COPIED: usize = 72_000;
@@ -57,7 +55,7 @@ fn handle_event(model: &mut BrowseModel, event: BrowseEvent) -> Vec<BrowseEffect
         BrowseEvent::Answered(answer) => handle_reply(model, answer),
         BrowseEvent::UndoExpired => model.finish_deletion().into_iter().collect(),
         BrowseEvent::Edited(outcome) => {
-            model.status = outcome.err().map(|fault| StatusMessage::Fault(one_line(&fault)));
+            model.status = outcome.err().map(|error| StatusMessage::Error(one_line(&error)));
             vec![model.search_effect()]
         }
     }
@@ -92,19 +90,19 @@ fn handle_reply(model: &mut BrowseModel, answer: BrowseReply) -> Vec<BrowseEffec
             model.status = Some(StatusMessage::Done(text));
             vec![model.search_effect()]
         }
-        BrowseReply::Failed(fault) => show_fault(model, &fault),
-        BrowseReply::ChangeFailed(fault) => {
-            model.status = Some(StatusMessage::Fault(fault));
+        BrowseReply::Failed(error) => model.show_error(&error),
+        BrowseReply::ChangeFailed(error) => {
+            model.status = Some(StatusMessage::Error(error));
             // A memory that could not be deleted is there again.
             vec![model.search_effect()]
         }
-        BrowseReply::Ended(fault) => vec![BrowseEffect::End(Some(fault))],
+        BrowseReply::Ended(error) => vec![BrowseEffect::End(Some(error))],
     }
 }
 
 fn copy_text(model: &mut BrowseModel, text: String, count: usize) -> Vec<BrowseEffect> {
     if text.len() > MAX_COPIED {
-        return show_fault(model, "This is too long for the terminal's clipboard. Use export");
+        return model.show_error("This is too long for the terminal's clipboard. Use export");
     }
     let what = count_with_unit(count as u64, "text");
     model.status = Some(StatusMessage::Done(format!("Copied {what}, if the terminal allows it")));
@@ -123,7 +121,7 @@ fn handle_paste(model: &mut BrowseModel, text: &str) -> Vec<BrowseEffect> {
 fn handle_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> {
     match (model.overlay.take(), model.focus) {
         (Some(overlay), _) => handle_overlay_key(model, overlay, key),
-        (None, _) if key.code == KeyCode::F(1) => open_help(model),
+        (None, _) if key.code == KeyCode::F(1) => model.open_help(),
         (None, Focus::Query) => handle_query_key(model, key),
         (None, Focus::List) => handle_list_key(model, key),
         (None, Focus::Text) => handle_text_key(model, key),
@@ -207,7 +205,7 @@ fn handle_query_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect>
             return Vec::new();
         }
         KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => {
-            return move_selection_by_key(model, key.code);
+            return model.select_by_key(key.code);
         }
         KeyCode::Left => return without_effects(|| query.move_left()),
         KeyCode::Right => return without_effects(|| query.move_right()),
@@ -217,8 +215,8 @@ fn handle_query_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect>
         KeyCode::Delete => query.delete(),
         KeyCode::Char('a') if is_control_key(key, 'a') => return without_effects(|| query.move_to_start()),
         KeyCode::Char('e') if is_control_key(key, 'e') => return without_effects(|| query.move_to_end()),
-        KeyCode::Char('n') if is_control_key(key, 'n') => return move_selection_by_key(model, KeyCode::Down),
-        KeyCode::Char('p') if is_control_key(key, 'p') => return move_selection_by_key(model, KeyCode::Up),
+        KeyCode::Char('n') if is_control_key(key, 'n') => return model.select_by_key(KeyCode::Down),
+        KeyCode::Char('p') if is_control_key(key, 'p') => return model.select_by_key(KeyCode::Up),
         KeyCode::Char('u') if is_control_key(key, 'u') => query.clear(),
         KeyCode::Char('w') if is_control_key(key, 'w') => query.delete_word(),
         KeyCode::Char(c) if is_text_key(key) => query.insert(c.encode_utf8(&mut [0; 4])),
@@ -249,10 +247,10 @@ fn handle_list_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> 
         KeyCode::Char('q') => vec![BrowseEffect::End(None)],
         KeyCode::Enter => activate_item(model),
         KeyCode::Char(' ') => toggle_mark(model),
-        KeyCode::Char('j') => move_selection_by_key(model, KeyCode::Down),
-        KeyCode::Char('k') => move_selection_by_key(model, KeyCode::Up),
-        KeyCode::Char('g') => move_selection_by_key(model, KeyCode::Home),
-        KeyCode::Char('G') => move_selection_by_key(model, KeyCode::End),
+        KeyCode::Char('j') => model.select_by_key(KeyCode::Down),
+        KeyCode::Char('k') => model.select_by_key(KeyCode::Up),
+        KeyCode::Char('g') => model.select_by_key(KeyCode::Home),
+        KeyCode::Char('G') => model.select_by_key(KeyCode::End),
         _ => handle_command_key(model, key),
     }
 }
@@ -281,13 +279,13 @@ fn step_back(model: &mut BrowseModel) -> Vec<BrowseEffect> {
 fn toggle_mark(model: &mut BrowseModel) -> Vec<BrowseEffect> {
     let Some(item) = model.item() else { return Vec::new() };
     if item.memory_type().is_none() {
-        return show_fault(model, "Only memories can be marked");
+        return model.show_error("Only memories can be marked");
     }
     let id = item.id.clone();
     if !model.marked.remove(&id) {
         model.marked.insert(id);
     }
-    move_selection_by_key(model, KeyCode::Down)
+    model.select_by_key(KeyCode::Down)
 }
 
 fn handle_text_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> {
@@ -313,7 +311,7 @@ fn handle_text_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> 
 
 /// Reads the next or the previous item.
 fn open_neighbour(model: &mut BrowseModel, direction: KeyCode) -> Vec<BrowseEffect> {
-    move_selection(model, direction);
+    model.move_selection(direction);
     model.scroll = 0;
     model.open_effect(ReadMode::Read).into_iter().collect()
 }
@@ -323,12 +321,12 @@ fn activate_item(model: &mut BrowseModel) -> Vec<BrowseEffect> {
     let Some(item) = model.item().cloned() else { return Vec::new() };
     if let Some(old) = model.replacing.clone() {
         if item.memory_type().is_none() {
-            return show_fault(model, "This is a passage of a note. Choose a memory");
+            return model.show_error("This is a passage of a note. Choose a memory");
         }
         if old.id == item.id {
-            return show_fault(model, "A memory cannot replace itself. Choose another one");
+            return model.show_error("A memory cannot replace itself. Choose another one");
         }
-        let (before, after) = (fit_columns(&old.text, QUOTE), fit_columns(&item.text, QUOTE));
+        let (before, after) = (fit_columns(&old.text, QUOTE_COLUMNS), fit_columns(&item.text, QUOTE_COLUMNS));
         let question = format!("Mark as superseded?\n\n{before}\n\nReplaced by:\n{after}");
         model.overlay = Some(Overlay::Ask { question, then: BrowseRequest::Supersede { old: old.id, new: item.id } });
         return Vec::new();

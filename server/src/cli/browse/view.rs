@@ -17,7 +17,7 @@ use crate::cli::terminal_text::{display_width, fit_columns, group_thousands, pad
 use highlight::{highlighted, match_ranges, part_with_match};
 use overlay::draw_overlay;
 pub(super) use overlay::max_help_scroll;
-use styles::{DIM, DONE, FAULT, NAME, SELECTED, STRONG};
+use styles::{DIM, DONE, ERROR, NAME, SELECTED, STRONG};
 
 /// Columns from which on the text is next to the list.
 const WIDE: u16 = 110;
@@ -225,7 +225,7 @@ fn draw_bottom(frame: &mut Frame<'_>, model: &BrowseModel, area: Rect) {
     let columns = usize::from(area.width);
     let line = match &model.status {
         Some(StatusMessage::Done(text)) => Line::styled(fit_columns(text, columns), DONE),
-        Some(StatusMessage::Fault(text)) => Line::styled(fit_columns(text, columns), FAULT),
+        Some(StatusMessage::Error(text)) => Line::styled(fit_columns(text, columns), ERROR),
         None => key_hints(model, columns),
     };
     frame.render_widget(line, area);

@@ -41,7 +41,7 @@ impl BrowseWorker {
         let work = move || match open_quietly(&project) {
             Ok(engine) => WorkerThread { engine, is_ending: is_ending_there }.run(&asked, &tell),
             // The other side may have ended.
-            Err(fault) => drop(tell.send(BrowseReply::Ended(fault))),
+            Err(error) => drop(tell.send(BrowseReply::Ended(error))),
         };
         let thread = thread::Builder::new().name("engine".to_owned()).spawn(work).context("cannot start a thread")?;
         Ok(Self { requests: Some(requests), answers, is_ending, thread: Some(thread) })
@@ -102,7 +102,7 @@ impl WorkerThread {
                 let failed = if request.is_change() { BrowseReply::ChangeFailed } else { BrowseReply::Failed };
                 let answer = self.handle_guarded(request);
                 // The receiver may have ended, but waiting changes must still run.
-                let _ = tell.send(answer.unwrap_or_else(|fault| failed(one_line(&fault.to_string()))));
+                let _ = tell.send(answer.unwrap_or_else(|error| failed(one_line(&error.to_string()))));
             }
             next = next.or_else(|| asked.recv().ok());
         }

@@ -5,26 +5,28 @@ use schema::model::memory::MemoryType;
 
 use super::super::message::{BrowseEffect, BrowseRequest, ItemKind, ListItem, ListKind};
 use super::super::model::{BrowseModel, Focus, Menu, MenuChoice, Overlay, StatusMessage, TimeSpan};
-use super::model_changes::{QUOTE, move_selection_by_key, open_help, show_fault};
 use crate::cli::terminal_text::{count_of_memories, fit_columns};
+
+/// Columns of a memory's text in a question.
+pub(super) const QUOTE_COLUMNS: usize = 120;
 
 /// Texts of marked memories in a question.
 const MAX_QUOTED: usize = 3;
 
 /// Columns of each of them.
-const SHORT_QUOTE: usize = 50;
+const SHORT_QUOTE_COLUMNS: usize = 50;
 
 pub(super) fn handle_command_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> {
     if key.modifiers.contains(KeyModifiers::CONTROL) || key.modifiers.contains(KeyModifiers::ALT) {
         return Vec::new();
     }
     match key.code {
-        KeyCode::Char('?') => open_help(model),
+        KeyCode::Char('?') => model.open_help(),
         KeyCode::Char('1') => vec![model.switch_list(ListKind::Memories, None)],
         KeyCode::Char('2') => vec![model.switch_list(ListKind::Sessions, None)],
         KeyCode::Char('3') => vec![model.switch_list(ListKind::Tasks, None)],
         KeyCode::Char('t') if model.list != ListKind::Memories => {
-            show_fault(model, "Only memories have types. Press 1 to list them")
+            model.show_error("Only memories have types. Press 1 to list them")
         }
         KeyCode::Char('t') => {
             let kinds = std::iter::once(None).chain(MemoryType::ALL.map(Some));
@@ -37,7 +39,7 @@ pub(super) fn handle_command_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<
         }
         KeyCode::Char('u') => undo_deletion(model),
         KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End => {
-            move_selection_by_key(model, key.code)
+            model.select_by_key(key.code)
         }
         _ => match model.item().cloned() {
             Some(item) => handle_item_key(model, key.code, item),
@@ -64,7 +66,7 @@ fn handle_item_key(model: &mut BrowseModel, code: KeyCode, item: ListItem) -> Ve
             vec![BrowseEffect::Ask(BrowseRequest::Copy { items })]
         }
         KeyCode::Char('d' | 'p' | 's' | 'P' | 'x' | 'e') | KeyCode::Delete if item.kind == ItemKind::Session => {
-            show_fault(model, "This is a session. Press Enter to list its memories")
+            model.show_error("This is a session. Press Enter to list its memories")
         }
         // The file has the memories of a deletion that can be undone, so that ends before the editor opens it.
         KeyCode::Char('e') => {
@@ -73,7 +75,7 @@ fn handle_item_key(model: &mut BrowseModel, code: KeyCode, item: ListItem) -> Ve
             effects
         }
         KeyCode::Char('d' | 'p' | 's' | 'P' | 'x') | KeyCode::Delete if item.kind == ItemKind::Note => {
-            show_fault(model, "This is a passage of a note, not a memory. Press e to edit the note")
+            model.show_error("This is a passage of a note, not a memory. Press e to edit the note")
         }
         KeyCode::Char('d') | KeyCode::Delete => ask_for_deletion(model),
         KeyCode::Char('p') => begin_promotion(model, item),
@@ -82,7 +84,7 @@ fn handle_item_key(model: &mut BrowseModel, code: KeyCode, item: ListItem) -> Ve
             vec![BrowseEffect::Ask(BrowseRequest::Pin { ids, pinned: !item.is_pinned })]
         }
         KeyCode::Char('x') if item.memory_type() != Some(MemoryType::Task) => {
-            show_fault(model, "This is not a task. Press 3 to list tasks")
+            model.show_error("This is not a task. Press 3 to list tasks")
         }
         KeyCode::Char('x') => vec![BrowseEffect::Ask(BrowseRequest::Close { id: item.id, closed: !item.is_done })],
         KeyCode::Char('s') => {
@@ -98,10 +100,10 @@ fn ask_for_deletion(model: &mut BrowseModel) -> Vec<BrowseEffect> {
     let chosen = model.chosen_items();
     let ids: Vec<String> = chosen.iter().map(|item| item.id.clone()).collect();
     let question = match &chosen[..] {
-        [only] => format!("Delete this memory for good?\n\n{}", fit_columns(&only.text, QUOTE)),
+        [only] => format!("Delete this memory for good?\n\n{}", fit_columns(&only.text, QUOTE_COLUMNS)),
         several => {
             let quotes: Vec<String> =
-                several.iter().take(MAX_QUOTED).map(|item| fit_columns(&item.text, SHORT_QUOTE)).collect();
+                several.iter().take(MAX_QUOTED).map(|item| fit_columns(&item.text, SHORT_QUOTE_COLUMNS)).collect();
             let more = if several.len() > MAX_QUOTED { "\n…" } else { "" };
             let count = count_of_memories(several.len() as u64);
             format!("Delete {count} for good?\n\n{}{more}", quotes.join("\n"))
@@ -113,7 +115,7 @@ fn ask_for_deletion(model: &mut BrowseModel) -> Vec<BrowseEffect> {
 
 fn undo_deletion(model: &mut BrowseModel) -> Vec<BrowseEffect> {
     let Some(deletion) = model.deletion.take() else {
-        return show_fault(model, "There is no deletion to undo; one can be undone for 30 seconds");
+        return model.show_error("There is no deletion to undo; one can be undone for 30 seconds");
     };
     let count = count_of_memories(deletion.ids.len() as u64);
     model.select_next = deletion.ids.into_iter().next();
@@ -123,7 +125,7 @@ fn undo_deletion(model: &mut BrowseModel) -> Vec<BrowseEffect> {
 
 fn begin_promotion(model: &mut BrowseModel, item: ListItem) -> Vec<BrowseEffect> {
     match item.memory_type() {
-        _ if item.is_long_term => show_fault(model, "Already in MEMORY.md"),
+        _ if item.is_long_term => model.show_error("Already in MEMORY.md"),
         Some(kind) if kind.is_event() => {
             let kinds = MemoryType::ALL.into_iter().filter(|kind| !kind.is_event());
             let choices: Vec<MenuChoice> =

@@ -6,5 +6,5 @@ pub(super) const DIM: Style = Style::new().fg(Color::DarkGray);
 pub(super) const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 pub(super) const NAME: Style = Style::new().fg(Color::Cyan);
 pub(super) const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
-pub(super) const FAULT: Style = Style::new().fg(Color::Red);
+pub(super) const ERROR: Style = Style::new().fg(Color::Red);
 pub(super) const DONE: Style = Style::new().fg(Color::Green);

@@ -82,8 +82,8 @@ fn failed_request_reports_its_error() {
     let (project, _) = project();
     let worker = BrowseWorker::start(project.path().to_owned()).unwrap();
     worker.send(BrowseRequest::Pin { ids: vec!["gone".to_owned()], pinned: true });
-    let BrowseReply::ChangeFailed(fault) = next_reply(&worker) else { panic!("a fault") };
-    assert!(fault.contains("no memory with the id"), "{fault}");
+    let BrowseReply::ChangeFailed(error) = next_reply(&worker) else { panic!("an error") };
+    assert!(error.contains("no memory with the id"), "{error}");
 }
 
 #[test]
