@@ -20,9 +20,6 @@ use crate::cli::output::Printer;
 /// The origin of these memories.
 const ORIGIN: &str = "auto-memory";
 
-/// Rows per query.
-const PIECE: usize = 1_000;
-
 pub(super) fn import_notes(project: &Path, printer: &Printer, arguments: &NoteArguments) -> anyhow::Result<()> {
     let started = Instant::now();
     let places = match &arguments.from {
@@ -61,7 +58,8 @@ pub(super) fn import_notes(project: &Path, printer: &Printer, arguments: &NoteAr
     print_summaries(printer, &[counted.with_outcome(project, &outcome, effect, started)])
 }
 
-fn note_folders(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
+/// The folders of Claude Code with notes about a project.
+pub(super) fn note_folders(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let folders =
         host_folders()?.into_iter().filter(|(folder, root)| is_folder_of_project(folder, root.as_deref(), project));
     let places: Vec<PathBuf> = folders.map(|(folder, _)| folder.join("memory")).filter(|path| path.is_dir()).collect();
@@ -71,20 +69,13 @@ fn note_folders(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
 /// The newest memory of each note, with its text.
 fn latest_imports(intake: &ImportSession) -> Result<HashMap<String, (MemoryId, String)>, ToolError> {
     let mut newest = HashMap::new();
-    let Some((store, _)) = &intake.open else { return Ok(newest) };
-    let mut last = 0;
-    loop {
-        let rows = store.rows().inserted_after(last, PIECE)?;
-        let Some(row) = rows.last() else { return Ok(newest) };
-        last = row.seq;
-        for row in rows {
-            let attributes = &row.memory.attributes;
-            let file = attributes.metadata.get("file").and_then(Value::as_str);
-            if let (Some(ORIGIN), Some(file), None) = (attributes.origin.as_deref(), file, &row.superseded_by) {
-                newest.insert(file.to_owned(), (row.memory.id.clone(), row.memory.content.clone()));
-            }
+    for row in intake.rows_of_origin(ORIGIN)? {
+        let file = row.memory.attributes.metadata.get("file").and_then(Value::as_str);
+        if let (Some(file), None) = (file, &row.superseded_by) {
+            newest.insert(file.to_owned(), (row.memory.id.clone(), row.memory.content.clone()));
         }
     }
+    Ok(newest)
 }
 
 fn note_draft(note: HostNote, supersedes: Option<MemoryId>) -> Draft {

@@ -12,7 +12,8 @@ use tools::import::{
     read_rules,
 };
 
-use super::transcript_folders::{TranscriptHost, host_folders, is_folder_of_project, list_transcripts};
+use super::auto_memory::note_folders;
+use super::transcript_folders::{TranscriptHost, is_folder_of_project, list_transcripts};
 use crate::cli::output::{DIM, Printer, STRONG};
 use crate::cli::terminal_text::{clean_for_terminal, count_of_memories, count_with_unit};
 
@@ -119,9 +120,7 @@ fn found_transcripts(host: TranscriptHost, project: Option<&Path>) -> anyhow::Re
 }
 
 fn found_notes(project: &Path) -> anyhow::Result<Option<FoundSource>> {
-    let folders = host_folders()?.into_iter();
-    let folders = folders.filter(|(folder, root)| is_folder_of_project(folder, root.as_deref(), project));
-    let places: Vec<PathBuf> = folders.map(|(folder, _)| folder.join("memory")).filter(|path| path.is_dir()).collect();
+    let places = note_folders(project)?;
     let count: usize = places.iter().filter_map(|place| read_notes(place).ok()).map(|(notes, _)| notes.len()).sum();
     Ok((count > 0).then(|| FoundSource {
         source: "auto-memory",

@@ -1,7 +1,6 @@
 //! Imports memories in batches and reports the result.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,7 +9,7 @@ use schema::files::database::LockTimeout;
 use schema::files::layout::Layout;
 use schema::model::memory::{Memory, MemoryType};
 use schema::settings::{self, LoadedSettings};
-use schema::store::{Store, StoreError};
+use schema::store::{MemoryRow, Store, StoreError};
 use serde::Serialize;
 use tools::bulk_import::{BATCH, BulkImporter, ImportMode, ImportOutcome, IncomingMemory};
 use tools::error::ToolError;
@@ -21,13 +20,16 @@ use crate::cli::pager;
 use crate::cli::terminal_text::{self, count_with_unit, fit_columns, one_line};
 use crate::exit;
 
+const ROWS_PER_QUERY: usize = 1_000;
+
 /// Characters of a memory in a preview.
 const EXAMPLE_LENGTH: usize = 160;
 
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ImportSummary {
     pub(super) project: String,
-    pub(super) kept: BTreeMap<MemoryType, usize>,
+    #[serde(rename = "kept")]
+    pub(super) imported: BTreeMap<MemoryType, usize>,
     pub(super) sessions: usize,
     pub(super) already_known: usize,
     pub(super) forgotten_before: usize,
@@ -80,7 +82,7 @@ impl ImportSummary {
     ) -> Self {
         Self {
             project: project.to_string_lossy().into_owned(),
-            kept: outcome.imported.clone(),
+            imported: outcome.imported.clone(),
             sessions: outcome.sessions.iter().filter(|session| !session.is_empty()).count(),
             already_known: outcome.duplicates,
             forgotten_before: outcome.forgotten,
@@ -93,7 +95,7 @@ impl ImportSummary {
     }
 
     fn text(&self) -> String {
-        let total: usize = self.kept.values().sum();
+        let total: usize = self.imported.values().sum();
         let verb = if self.dry_run { "Would import" } else { "Imported" };
         let of_sessions = match self.sessions {
             0 => String::new(),
@@ -101,7 +103,7 @@ impl ImportSummary {
         };
         let mut text =
             format!("{verb} {}{of_sessions} in {}\n", terminal_text::count_of_memories(total as u64), self.project);
-        for (kind, count) in &self.kept {
+        for (kind, count) in &self.imported {
             text.push_str(&format!("  {count:>7}  {kind}\n"));
         }
         for (count, one, several) in [
@@ -189,6 +191,19 @@ impl ImportSession {
         if rows.sessions_beginning_with("").ok()?.is_empty() { None } else { rows.meta(key).ok()? }
     }
 
+    /// The memories that earlier imports of this origin stored.
+    pub(super) fn rows_of_origin(&self, origin: &str) -> Result<Vec<MemoryRow>, ToolError> {
+        let mut found = Vec::new();
+        let Some((store, _)) = &self.open else { return Ok(found) };
+        let mut last = 0;
+        loop {
+            let rows = store.rows().inserted_after(last, ROWS_PER_QUERY)?;
+            let Some(row) = rows.last() else { return Ok(found) };
+            last = row.seq;
+            found.extend(rows.into_iter().filter(|row| row.memory.attributes.origin.as_deref() == Some(origin)));
+        }
+    }
+
     pub(super) fn add(&mut self, arrival: IncomingMemory) -> Result<(), ToolError> {
         self.pending.push(arrival);
         if self.pending.len() >= BATCH { self.flush() } else { Ok(()) }
@@ -238,21 +253,15 @@ impl ImportSession {
     }
 }
 
-/// A progress bar in bytes, hidden without a terminal.
+/// A progress bar in bytes. Without a terminal, the library hides this bar and the others.
 pub(super) fn progress_bar(bytes: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
     let template = "{bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left  {wide_msg}";
     let style = ProgressStyle::with_template(template);
     ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-/// A count of read entries, hidden without a terminal.
+/// A count of read entries.
 pub(super) fn count_bar() -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
     let style = ProgressStyle::with_template("{spinner} {human_pos} read  {wide_msg}");
     let bar = ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
     bar.enable_steady_tick(Duration::from_millis(100));
@@ -269,16 +278,13 @@ fn import_with_retries(
     for _ in 0..TRIES {
         match bulk.import(store, waiting.clone()) {
             Err(error @ StoreError::Lock(_)) if error.is_busy() => std::thread::sleep(Duration::from_millis(100)),
-            kept => return kept.map_err(ToolError::from),
+            imported => return imported.map_err(ToolError::from),
         }
     }
     bulk.import(store, waiting).map_err(ToolError::from)
 }
 
 fn spinner(text: &'static str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
     let spinner = ProgressBar::new_spinner().with_message(text);
     spinner.enable_steady_tick(Duration::from_millis(100));
     spinner

@@ -24,16 +24,13 @@ use super::arguments::SourceArguments;
 use super::import_session::{ImportSession, ImportSummary, count_bar, print_summaries};
 use crate::cli::output::Printer;
 
-/// Rows per query.
-const PIECE: usize = 1_000;
-
 /// A memory that an earlier import stored.
 struct KnownEntry {
     id: MemoryId,
     at: Moment,
     content: String,
     /// Whether a person changed it, or replaced it by another one.
-    is_kept: bool,
+    is_decided: bool,
 }
 
 /// Stores the entries of a source.
@@ -157,7 +154,7 @@ impl<'i> ImportReceiver<'i> {
         let mut draft = memory.into_draft(self.source);
         let Some(prepared) = prepare(draft.clone(), &self.sanitizer) else { return Ok(None) };
         let Some(known) = known else { return Ok(Some(prepared)) };
-        if known.is_kept || known.content == prepared.draft().content {
+        if known.is_decided || known.content == prepared.draft().content {
             self.session()?.count_duplicate();
             return Ok(None);
         }
@@ -203,21 +200,12 @@ impl Receiver for ImportReceiver<'_> {
 /// The memories that earlier imports stored, by their entry in the source.
 fn known_entries(session: &ImportSession, source: &str) -> Result<HashMap<String, KnownEntry>, ToolError> {
     let mut known = HashMap::new();
-    let Some((store, _)) = &session.open else { return Ok(known) };
-    let mut last = 0;
-    loop {
-        let rows = store.rows().inserted_after(last, PIECE)?;
-        let Some(row) = rows.last() else { return Ok(known) };
-        last = row.seq;
-        for row in rows {
-            let attributes = &row.memory.attributes;
-            let Some(from) = attributes.metadata.get(FROM).and_then(Value::as_str) else { continue };
-            if attributes.origin.as_deref() == Some(source) {
-                let is_kept = row.superseded_by.is_some() || !row.memory.has_derived_id();
-                let from = from.to_owned();
-                let Memory { id, at, content, .. } = row.memory;
-                known.insert(from, KnownEntry { id, at, content, is_kept });
-            }
-        }
+    for row in session.rows_of_origin(source)? {
+        let Some(from) = row.memory.attributes.metadata.get(FROM).and_then(Value::as_str) else { continue };
+        let is_decided = row.superseded_by.is_some() || !row.memory.has_derived_id();
+        let from = from.to_owned();
+        let Memory { id, at, content, .. } = row.memory;
+        known.insert(from, KnownEntry { id, at, content, is_decided });
     }
+    Ok(known)
 }
