@@ -24,7 +24,7 @@ use crate::mcp::McpServer;
 use crate::message::{self, IncomingMessage};
 use connection::{ConnectionState, LimitedListener};
 use session_limit::LimitedSessions;
-pub(crate) use token::BearerToken;
+pub(crate) use token::{BearerToken, random_hex};
 
 const PATH: &str = "/mcp";
 

@@ -1,6 +1,5 @@
 //! The bearer token. The environment sets it, or the server creates it on first use in a file that only the user can read.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -19,7 +18,7 @@ const VARIABLE: &str = "JIKIME_HTTP_TOKEN";
 const MIN_LENGTH: usize = 16;
 
 /// Random bytes of a new token.
-const BYTES: usize = 32;
+const TOKEN_BYTES: usize = 32;
 
 /// A secret. `Debug` does not print it.
 #[derive(Clone)]
@@ -58,12 +57,7 @@ impl BearerToken {
         if let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;
         }
-        let mut bytes = [0; BYTES];
-        getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-        let text = bytes.iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
+        let text = random_hex::<TOKEN_BYTES>()?;
         options_for_private().create_new(true).open(path)?.write_all(format!("{text}\n").as_bytes())?;
         Ok(Self(text))
     }
@@ -79,6 +73,13 @@ impl std::fmt::Debug for BearerToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Token(…)")
     }
+}
+
+/// Random bytes in hexadecimal, for secrets.
+pub(crate) fn random_hex<const N: usize>() -> io::Result<String> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn invalid_token_error(place: &str) -> ToolError {
@@ -110,7 +111,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new/http.token");
         let made = BearerToken::read_file(&path).unwrap();
-        assert_eq!(made.0.len(), 2 * BYTES);
+        assert_eq!(made.0.len(), 2 * TOKEN_BYTES);
         assert_eq!(BearerToken::read_file(&path).unwrap().0, made.0);
         assert_ne!(BearerToken::read_file(&directory.path().join("other")).unwrap().0, made.0);
         assert_eq!(format!("{made:?}"), "Token(…)");

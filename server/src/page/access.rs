@@ -1,6 +1,5 @@
 //! Access to the page: a browser of this user exchanges a token in the address for a cookie, and only pages of this server may ask.
 
-use std::fmt::Write as _;
 use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,6 +8,8 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use subtle::ConstantTimeEq as _;
+
+use crate::http::random_hex;
 
 /// How long the address that is printed works.
 const ENTRY_LIFE: Duration = Duration::from_mins(1);
@@ -37,7 +38,8 @@ struct EntryToken {
 impl PageAccess {
     /// Creates the secrets. Returns the address to open, with the token in its fragment, which browsers never send.
     pub(super) fn new(port: u16) -> io::Result<(Self, String)> {
-        let [folder, token, cookie, form_token] = [random::<8>()?, random::<32>()?, random::<32>()?, random::<32>()?];
+        let [folder, token, cookie, form_token] =
+            [random_hex::<8>()?, random_hex::<32>()?, random_hex::<32>()?, random_hex::<32>()?];
         let address = format!("http://127.0.0.1:{port}/{folder}/#{token}");
         let entry = Mutex::new(Some(EntryToken { text: token, until: Instant::now() + ENTRY_LIFE }));
         Ok((Self { port, folder, entry, cookie, form_token }, address))
@@ -146,16 +148,6 @@ pub(super) fn protect(mut response: Response) -> Response {
 
 fn is_same(a: &str, b: &str) -> bool {
     a.as_bytes().ct_eq(b.as_bytes()).into()
-}
-
-/// Random bytes in hexadecimal.
-fn random<const N: usize>() -> io::Result<String> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    }))
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
-use getrandom::fill;
 use schema::model::memory::content_hash;
 use tokio_postgres::{Client, Config, NoTls, Transaction};
 
 use super::error::ServerError;
+use crate::http::random_hex;
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -76,9 +76,8 @@ impl TeamMember {
 
 /// Creates a token. The database stores only its hash.
 pub(super) fn new_token() -> Result<String, ServerError> {
-    let mut bytes = [0; 32];
-    fill(&mut bytes).map_err(|error| ServerError::Unavailable(error.to_string()))?;
-    Ok(format!("jkm_{}", bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+    let random = random_hex::<32>().map_err(|error| ServerError::Unavailable(error.to_string()))?;
+    Ok(format!("jkm_{random}"))
 }
 
 /// Connections of the runtime role.
