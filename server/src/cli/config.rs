@@ -14,15 +14,13 @@ use tools::error::ToolError;
 
 use super::config_set::{SetArguments, UnsetArguments, set_setting, unset_setting, user_path};
 use super::output::{DIM, GOOD, KIND, Printer};
+use super::pager::NARROW;
 use super::terminal_text::{clean_for_terminal, display_width, fit_columns, pad_columns, wrap};
 use crate::exit;
 use crate::setup::settings_file::edit_file;
 
 /// Columns of a line if the output is not a terminal.
 const PIPED_COLUMNS: usize = 160;
-
-/// Columns below which the source of a value has its own line.
-const NARROW: usize = 60;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {

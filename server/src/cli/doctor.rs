@@ -8,7 +8,7 @@ use schema::files::project::{Project, ProjectError};
 use serde::Serialize;
 
 use super::output::Printer;
-use super::pager;
+use super::pager::{self, NARROW};
 use super::setup_changes::{confirm_changes, show_changes};
 use super::terminal_text::{clean_for_terminal, wrap};
 use crate::doctor::{DoctorCheck, plan_repairs, run_checks};
@@ -118,9 +118,6 @@ fn print_checks(checks: &[DoctorCheck], printer: &Printer) -> anyhow::Result<()>
 fn count_findings(checks: &[DoctorCheck]) -> usize {
     checks.iter().filter(|check| check.is_finding()).count()
 }
-
-/// Columns below which the text of a check is below its name.
-const NARROW: usize = 60;
 
 /// A check, wrapped to the terminal.
 fn render_check(check: &DoctorCheck, columns: Option<usize>) -> String {

@@ -9,10 +9,8 @@ use tools::error::ToolError;
 
 use super::list::ListedMemory;
 use super::output::{DIM, KIND, Printer, notice_line, short_id};
+use super::pager::PIPED_COLUMNS;
 use super::terminal_text::{clean_for_terminal, wrap};
-
-/// Columns of a text if the output is not a terminal.
-const PIPED_COLUMNS: usize = 200;
 
 const INDENT: &str = "  ";
 

@@ -12,13 +12,8 @@ use tools::engine::{Engine, HistoryFilter};
 
 use super::filter_arguments::FilterArguments;
 use super::output::{DIM, KIND, Printer, STRONG, notice_line, short_id};
+use super::pager::{NARROW, PIPED_COLUMNS};
 use super::terminal_text::{display_width, fit_columns, group_thousands, one_line, pad_columns, wrap};
-
-/// Columns below which the text of a memory has its own lines.
-const NARROW: usize = 60;
-
-/// Columns of a text if the output is not a terminal.
-const PIPED_COLUMNS: usize = 200;
 
 const LINES: usize = 2;
 

@@ -10,6 +10,12 @@ use terminal_size::{Height, Width, terminal_size_of};
 /// Columns of a terminal that does not report its size.
 const DEFAULT_COLUMNS: usize = 80;
 
+/// Columns of a line if the output is not a terminal.
+pub(crate) const PIPED_COLUMNS: usize = 200;
+
+/// Columns below which a list takes more lines.
+pub(crate) const NARROW: usize = 60;
+
 /// The shell's exit status if it does not find a program.
 const NOT_FOUND: i32 = 127;
 

@@ -8,15 +8,14 @@ use serde::Serialize;
 
 use super::list::ListedMemory;
 use super::output::{Printer, short_id};
-use super::pager;
+use super::pager::{self, NARROW};
 use super::terminal_text::{display_width, fit_columns};
 
 /// Maximum number of listed memories.
 const MAX_NAMED: usize = 20;
 
-/// Columns of a line if the output is not a terminal, and columns below which the text has its own line.
+/// Columns of a line if the output is not a terminal.
 const PIPED_COLUMNS: usize = 120;
-const NARROW: usize = 60;
 
 /// The result of a deletion or of its dry run, for JSON.
 #[derive(Debug, Default, Serialize)]

@@ -1,6 +1,5 @@
 //! Runs commands.
 
-use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -228,11 +227,8 @@ fn embed_with_service(engine: &mut Engine, bar: &ProgressBar) -> usize {
     }
 }
 
-/// A progress bar, hidden without a terminal. `unit` is what it counts.
+/// A progress bar, which the library hides without a terminal. `unit` is what it counts.
 fn progress_bar(unit: &str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
     let style = ProgressStyle::with_template(&format!(
         "{{bar:30}} {{pos}}/{{len}} {unit}  {{per_sec}}  {{eta}} left  {{wide_msg}}"
     ));

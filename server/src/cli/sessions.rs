@@ -10,10 +10,8 @@ use tools::engine::{Engine, HistoryFilter};
 use super::filter_arguments::FilterArguments;
 use super::list::remaining_note;
 use super::output::{DIM, Printer, STRONG};
+use super::pager::PIPED_COLUMNS;
 use super::terminal_text::{count_with_unit, display_width, fit_columns, format_duration, one_line, wrap};
-
-/// Columns of a line if the output is not a terminal.
-const PIPED_COLUMNS: usize = 200;
 
 /// Characters of a session id; JSON has the whole id.
 const SHORT_ID_LENGTH: usize = 8;

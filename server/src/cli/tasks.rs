@@ -7,10 +7,8 @@ use serde::Serialize;
 use tools::engine::{Engine, Task, TaskState};
 
 use super::output::{DIM, Printer, STRONG, short_id};
+use super::pager::PIPED_COLUMNS;
 use super::terminal_text::{count_with_unit, display_width, fit_columns, one_line};
-
-/// Width of a line in a pipe.
-const LONGEST: usize = 200;
 
 /// Columns of a checkbox and the space behind it.
 const BOX: usize = 4;
@@ -86,7 +84,7 @@ pub(crate) fn tasks(engine: &mut Engine, printer: &Printer, arguments: &TasksArg
     printer.print_paged(&shown, |columns| match (shown.is_empty(), done) {
         (true, 0) => "No tasks are recorded.\n".to_owned(),
         (true, done) => format!("Nothing is open; {} done.\n", count_with_unit(done as u64, "task")),
-        (false, _) => listed(&shown, columns.unwrap_or(LONGEST)),
+        (false, _) => listed(&shown, columns.unwrap_or(PIPED_COLUMNS)),
     })
 }
 

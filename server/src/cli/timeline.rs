@@ -10,14 +10,9 @@ use tools::engine::{DaySummary, Engine, HistoryFilter, SessionDay};
 use super::filter_arguments::FilterArguments;
 use super::list::ListedMemory;
 use super::output::{DIM, KIND, Printer, STRONG, short_id};
+use super::pager::{NARROW, PIPED_COLUMNS};
 use super::sessions::{render_counts, render_files, session_title, short_session_id};
 use super::terminal_text::{count_with_unit, display_width, fit_columns};
-
-/// Columns of a line if the output is not a terminal.
-const PIPED_COLUMNS: usize = 200;
-
-/// Columns below which ids and types are omitted or have their own lines.
-const NARROW: usize = 60;
 
 /// Indentation: columns of a session's times with spaces.
 const INDENT: usize = 15;
