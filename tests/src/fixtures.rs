@@ -1,8 +1,9 @@
-//! Events recorded from the real host, in `fixtures/`.
+//! Events recorded from the real host, in `fixtures/`, and other files with JSON.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub fn fixtures_dir() -> PathBuf {
@@ -13,8 +14,13 @@ pub fn fixtures_dir() -> PathBuf {
 #[track_caller]
 pub fn recorded_event(name: &str) -> Value {
     let path = fixtures_dir().join("hooks").join(format!("{name}.json"));
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    read_json(&path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Reads a JSON file. An error names the file.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Replaces `from` by `to` in all texts of `value`.

@@ -30,6 +30,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use crate::fixtures::read_json;
 use crate::mcp_client::{Era, McpClient};
 use crate::polling::eventually;
 use crate::sandbox::{Binaries, Sandbox};
@@ -45,8 +46,7 @@ pub fn own_stories(name: &str) -> PathBuf {
 
 /// Reads the stories of a file.
 pub fn read(path: &PathBuf) -> Vec<Value> {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let json: Value = read_json(path).unwrap_or_else(|error| panic!("{error}"));
     list(&json["stories"]).to_vec()
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::server::{MemoryServer, OpenServer};
+use crate::fixtures::read_json;
 use crate::peer::{PeerError, plain_text};
 use crate::polling::poll;
 
@@ -57,10 +58,8 @@ struct CaseFile {
 impl CodeChangeCase {
     /// Reads the cases of a file.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, String> {
-        let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        let text = fs::read_to_string(path).map_err(|error| fault(&error))?;
-        let file: CaseFile = serde_json::from_str(&text).map_err(|error| fault(&error))?;
-        Ok(file.files)
+        let CaseFile { files } = read_json(path)?;
+        Ok(files)
     }
 
     /// Returns the text of a version; `None` if it deletes the file.

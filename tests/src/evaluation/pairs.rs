@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::set::{DocumentShape, EvalDocument, EvalGroup, EvalQuestion, EvalSet};
 use crate::corpus::SyntheticCorpus;
+use crate::fixtures::read_json;
 
 /// Entries of the store.
 pub const ENTRIES: usize = 500;
@@ -30,10 +31,8 @@ pub struct PairSet {
 
 impl PairSet {
     pub fn read(path: &Path) -> Result<Self, String> {
-        let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
-        let json: Value = serde_json::from_str(&text).map_err(|error| fault(&error))?;
-        let listed = json["pairs"].as_array().ok_or_else(|| fault(&"it has no pairs"))?;
+        let json: Value = read_json(path)?;
+        let listed = json["pairs"].as_array().ok_or_else(|| format!("{}: it has no pairs", path.display()))?;
         let field = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let pair = |pair| EvalPair {
             kind: field(pair, "kind"),

@@ -7,6 +7,8 @@ use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use serde_json::Value;
 
+use crate::fixtures::read_json;
+
 /// The average number of characters from which documents are notes, which are found by their passages.
 const LONG: usize = 1_500;
 
@@ -116,9 +118,7 @@ impl EvalSet {
 
     /// Reads a file; `None` if its JSON is something else than a set.
     pub fn read_if_set(path: &Path) -> Result<Option<Self>, String> {
-        let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
-        let json: Value = serde_json::from_str(&text).map_err(|error| fault(&error))?;
+        let json: Value = read_json(path)?;
         let Some(listed) = json["groups"].as_array() else { return Ok(None) };
         let mut groups: Vec<EvalGroup> = match json["decoys"].as_array() {
             Some(decoys) => listed.iter().map(|group| parse_chats(group, decoys)).collect(),
@@ -176,10 +176,8 @@ fn date_sessions(group: &mut EvalGroup) {
 
 /// Other phrasings by question: the items of a file.
 pub fn read_phrasings(path: &Path) -> Result<HashMap<String, Vec<String>>, String> {
-    let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
-    let json: Value = serde_json::from_str(&text).map_err(|error| fault(&error))?;
-    let items = json["items"].as_array().ok_or_else(|| fault(&"it has no items"))?;
+    let json: Value = read_json(path)?;
+    let items = json["items"].as_array().ok_or_else(|| format!("{}: it has no items", path.display()))?;
     let texts = |item: &Value| item["also"].as_array().into_iter().flatten().filter_map(to_string).collect();
     Ok(items.iter().filter_map(|item| Some((to_string(&item["question"])?, texts(item)))).collect())
 }

@@ -6,7 +6,6 @@
 mod answers;
 mod concurrent;
 mod report;
-mod row;
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -23,7 +22,7 @@ use crate::arguments::{Outcome, given};
 use crate::memories::{BenchQuestion, sample_memories, sample_questions};
 use crate::peer::installed_folder;
 use answers::AnswerKey;
-use row::PeerRow;
+use report::PeerRow;
 
 pub(crate) use report::{markdown, write};
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use harness::peer::{Peer, PeerError, TimedServer};
 
-use super::row::ConcurrentSaves;
+use super::report::ConcurrentSaves;
 use crate::arguments::Outcome;
 use crate::crowd::{TURNS, WORKERS};
 use crate::memories::{needle, sample_memories};

@@ -1,18 +1,63 @@
-//! The tables of all servers in Markdown, and their block in docs/dev/performance.md.
+//! The figures of the servers, their tables in Markdown, and the block in docs/dev/performance.md.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
 use harness::benchmark::replace_block;
+use harness::peer::PeerDescription;
 
-use super::row::{ConcurrentSaves, PeerRow};
 use crate::arguments::Outcome;
 use crate::figures::percentile;
 
 /// Markers of the generated block.
 const BEGIN: &str = "<!-- peers: begin -->";
 const END: &str = "<!-- peers: end -->";
+
+/// The figures of one server.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PeerRow {
+    pub(super) name: String,
+    pub(super) version: String,
+    pub(super) note: Option<String>,
+    /// Why the rest was not measured.
+    pub(super) failure: Option<String>,
+    /// Times until `tools/list` with all memories.
+    pub(super) starts: Vec<Duration>,
+    pub(super) saves: Vec<Duration>,
+    pub(super) searches: Vec<Duration>,
+    /// Right answers and questions of each class.
+    pub(super) right: BTreeMap<&'static str, (usize, usize)>,
+    /// In MiB.
+    pub(super) resident: Option<f64>,
+    /// On disk, of all memories.
+    pub(super) bytes: u64,
+    pub(super) concurrent: Option<ConcurrentSaves>,
+    pub(super) hooks: Vec<Duration>,
+}
+
+impl PeerRow {
+    pub(super) fn new(description: &PeerDescription) -> Self {
+        let PeerDescription { name, version, note, .. } = description.clone();
+        Self { name, version, note, ..Self::default() }
+    }
+}
+
+/// How many saves of several processes were stored, refused, lost or stored twice.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ConcurrentSaves {
+    /// Processes that answered.
+    pub(super) processes: usize,
+    pub(super) sent: usize,
+    pub(super) refused: usize,
+    /// Acknowledged saves that were looked for.
+    pub(super) checked: usize,
+    pub(super) lost: usize,
+    pub(super) duplicated: usize,
+    /// Whether a search finds what one process saves alone. Otherwise, lost and duplicated saves are unknown.
+    pub(super) is_searchable: bool,
+}
 
 pub(crate) fn write(path: &Path, block: &str) -> Outcome<()> {
     replace_block(path, BEGIN, END, &format!("\n{block}"))
