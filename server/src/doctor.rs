@@ -21,9 +21,8 @@ pub(crate) use check::Verdict;
 pub(crate) use repair::{make_private, plan_repairs};
 
 use crate::setup::detect::{DetectedPart, detect_all};
-use crate::setup::host_dirs::HostDirs;
+use crate::setup::host_dirs::{HostDirs, ProjectDirs};
 use crate::setup::programs::Programs;
-use crate::setup::project_dirs::ProjectDirs;
 
 /// Runs all checks, prerequisites first.
 ///

@@ -15,7 +15,6 @@ pub(crate) mod plan;
 pub(crate) mod probe;
 pub(crate) mod program_copies;
 pub(crate) mod programs;
-pub(crate) mod project_dirs;
 pub(crate) mod server_entry;
 pub(crate) mod settings_file;
 mod settings_text;

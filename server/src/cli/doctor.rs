@@ -13,8 +13,7 @@ use super::setup_changes::{confirm_changes, show_changes};
 use super::terminal_text::{clean_for_terminal, wrap};
 use crate::doctor::{DoctorCheck, plan_repairs, run_checks};
 use crate::exit;
-use crate::setup::host_dirs::HostDirs;
-use crate::setup::project_dirs::ProjectDirs;
+use crate::setup::host_dirs::{HostDirs, ProjectDirs};
 
 const FINE: Style = AnsiColor::Green.on_default();
 const WRONG: Style = AnsiColor::Red.on_default().bold();

@@ -21,13 +21,12 @@ use crate::setup::change::FileChange;
 use crate::setup::detect::{DetectedKind, DetectedPart, detect_all};
 use crate::setup::hook_entries::HookSet;
 use crate::setup::host::{Host, ProgramCommands, SetupScope, SetupTarget};
-use crate::setup::host_dirs::HostDirs;
+use crate::setup::host_dirs::{HostDirs, ProjectDirs};
 use crate::setup::owned_part::OwnedPart;
 use crate::setup::plan::{SetupContext, SetupPlan};
 use crate::setup::probe::{ProbeResult, probe_in_temporary, probe_server};
 use crate::setup::program_copies::ProgramCopies;
 use crate::setup::programs::Programs;
-use crate::setup::project_dirs::ProjectDirs;
 use crate::setup::server_entry::{ServerEntry, WORKSPACE};
 
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ use tools::error::ToolError;
 
 use crate::exit;
 use crate::network::ReqwestNetwork;
-use crate::setup::project_dirs::ProjectDirs;
+use crate::setup::host_dirs::ProjectDirs;
 
 /// The heading of the options that every command has.
 const GLOBAL: &str = "Global options";

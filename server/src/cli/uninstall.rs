@@ -23,10 +23,9 @@ use crate::exit;
 use crate::setup::change::FileChange;
 use crate::setup::detect::{DetectedKind, DetectedPart, detect_all};
 use crate::setup::host::{Host, ProgramCommands, SetupScope};
-use crate::setup::host_dirs::HostDirs;
+use crate::setup::host_dirs::{HostDirs, ProjectDirs};
 use crate::setup::plan::{SetupContext, SetupPlan, SkippedFile};
 use crate::setup::program_copies::{delete_copies, existing_copies};
-use crate::setup::project_dirs::ProjectDirs;
 
 #[derive(Debug, Args)]
 pub(crate) struct UninstallArguments {

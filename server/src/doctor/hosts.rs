@@ -9,10 +9,9 @@ use super::check::{DoctorCheck, Repair};
 use crate::setup::detect::{DetectedKind, DetectedPart, trusted_codex_hooks};
 use crate::setup::hook_entries::hooks_of;
 use crate::setup::host::{Host, SetupScope};
-use crate::setup::host_dirs::HostDirs;
+use crate::setup::host_dirs::{HostDirs, ProjectDirs};
 use crate::setup::probe::{ProbeResult, probe_in_temporary, probe_server};
 use crate::setup::programs::{Programs, resolve_command};
-use crate::setup::project_dirs::ProjectDirs;
 use crate::setup::server_entry::{ListedServer, PERSONAL, ServerEntry, WORKSPACE};
 
 const INIT: &str = "jikime-memory init";

@@ -14,12 +14,11 @@ use super::commands::needs_repair;
 use crate::setup::change::FileChange;
 use crate::setup::detect::{DetectedKind, DetectedPart, detect_all};
 use crate::setup::host::{Host, SetupScope, SetupTarget};
-use crate::setup::host_dirs::HostDirs;
+use crate::setup::host_dirs::{HostDirs, ProjectDirs};
 use crate::setup::owned_part::OwnedPart;
 use crate::setup::plan::{SetupContext, SetupPlan};
 use crate::setup::program_copies::ProgramCopies;
 use crate::setup::programs::Programs;
-use crate::setup::project_dirs::ProjectDirs;
 
 /// What `doctor --fix` is about to do.
 #[derive(Debug)]

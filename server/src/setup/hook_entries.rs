@@ -4,6 +4,7 @@ use jsonc_parser::cst::CstInputValue;
 use schema::host::hook::HookHost;
 use serde_json::Value;
 
+use super::json::tree::to_one_line;
 use super::server_entry::program_name;
 
 /// The name of the hooks client, without a file extension.
@@ -183,16 +184,7 @@ fn text(text: &str) -> CstInputValue {
 }
 
 fn to_json(value: &CstInputValue) -> Value {
-    match value {
-        CstInputValue::Null => Value::Null,
-        CstInputValue::Bool(value) => Value::Bool(*value),
-        CstInputValue::Number(number) => serde_json::from_str(number).unwrap_or_default(),
-        CstInputValue::String(text) => Value::String(text.clone()),
-        CstInputValue::Array(items) => items.iter().map(to_json).collect(),
-        CstInputValue::Object(fields) => {
-            fields.iter().map(|(name, value)| (name.clone(), to_json(value))).collect::<serde_json::Map<_, _>>().into()
-        }
-    }
+    serde_json::from_str(&to_one_line(value)).unwrap_or_default()
 }
 
 /// The command for hosts that pass it to a shell.

@@ -1,4 +1,4 @@
-//! The directories of host settings on this machine, from the environment.
+//! The directories in which hosts have their settings: those of the user, from the environment, and those of a project.
 
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::{OsStr, OsString};
@@ -147,6 +147,26 @@ impl HostDirs {
             Some(relative) => relative.to_string_lossy().replace('\\', "/"),
             None => self.display_path(path),
         }
+    }
+}
+
+/// Both directories are the same, except in a linked git worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProjectDirs {
+    /// The directory with the store.
+    pub(crate) project: PathBuf,
+    /// The directory with host files. Each worktree has its own files and shares the store of the main worktree.
+    pub(crate) files: PathBuf,
+}
+
+impl ProjectDirs {
+    pub(crate) fn for_project(project: &Path) -> Self {
+        Self { project: project.to_owned(), files: project.to_owned() }
+    }
+
+    /// Whether this worktree shares the memory of another one.
+    pub(crate) fn is_linked_worktree(&self) -> bool {
+        self.project != self.files
     }
 }
 

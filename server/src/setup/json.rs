@@ -1,7 +1,7 @@
 //! Edits JSON with or without comments through a syntax tree that keeps every space, so that everything else stays as written.
 
 mod append;
-mod tree;
+pub(super) mod tree;
 
 use jsonc_parser::ast::{Object, Value as Node};
 use jsonc_parser::common::Ranged as _;

@@ -9,10 +9,9 @@ use tools::error::ToolError;
 
 use super::change::{self, FileChange};
 use super::host::{Host, SetupScope, SetupTarget};
-use super::host_dirs::HostDirs;
+use super::host_dirs::{HostDirs, ProjectDirs};
 use super::owned_part::OwnedPart;
-use super::project_dirs::{ProjectDirs, is_tracked};
-use super::settings_file::{self, OriginalFile};
+use super::settings_file::{self, OriginalFile, is_tracked};
 use super::settings_text::{EditError, SettingsText};
 use super::setup_record::{RecordedFile, SetupRecord};
 

@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use schema::files::regular_file;
 use tools::error::ToolError;
@@ -144,6 +145,24 @@ fn write_temporary(temporary: &Path, real: &Path, text: &str, is_old: bool) -> i
     }
     file.write_all(text.as_bytes())?;
     file.sync_all()
+}
+
+/// Whether git tracks a file: then it is part of what people share, and not ours to delete. Where nobody can tell, it counts as that.
+pub(super) fn is_tracked(file: &Path) -> bool {
+    let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else { return true };
+    let Some(git) = folder.ancestors().map(|folder| folder.join(".git")).find(|git| git.exists()) else { return false };
+    if git.is_dir() && !git.join("index").exists() {
+        // Nothing was ever added.
+        return false;
+    }
+    let mut command = Command::new("git");
+    // These variables could name another repository, and fsmonitor could start a program of the repository.
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+        command.env_remove(variable);
+    }
+    command.current_dir(folder).args(["-c", "core.fsmonitor=false", "ls-files", "--error-unmatch", "--"]).arg(name);
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.map_or(true, |status| status.code() != Some(1))
 }
 
 #[cfg(all(test, unix))]

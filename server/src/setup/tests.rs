@@ -8,11 +8,10 @@ use rstest::rstest;
 
 use super::hook_entries::HookSet;
 use super::host::{Host, ProgramCommands, SetupScope, SetupTarget};
-use super::host_dirs::HostDirs;
+use super::host_dirs::{HostDirs, ProjectDirs};
 use super::json::JsonServerList;
 use super::owned_part::{OwnedPart, ServerListFormat};
 use super::plan::SetupContext;
-use super::project_dirs::ProjectDirs;
 use super::server_entry::ServerEntry;
 
 const MCP: &str = include_str!("tests/files/mcp.json");

@@ -5,7 +5,7 @@ use jsonc_parser::common::Ranged as _;
 use jsonc_parser::cst::CstInputValue;
 use jsonc_parser::{CollectOptions, parse_to_ast};
 
-use super::tree::{OPTIONS, parse_json, root_object, shape_error};
+use super::tree::{OPTIONS, parse_json, quote, root_object, shape_error, to_one_line};
 use crate::setup::settings_text::EditError;
 
 /// Appends `value` to the container at `path`, with the property name `key` or as a list element. Creates missing containers.
@@ -51,12 +51,12 @@ pub(super) fn append_value(
 }
 
 /// Placeholder for a value that is written on one line afterwards.
-const PLACE: &str = "jikime-memory: a value on one line";
+const PLACEHOLDER: &str = "jikime-memory: a value on one line";
 
 /// Appends a list element on one line, so that people can read it easily before they confirm.
 pub(super) fn append_line(text: &str, path: &[&str], value: &CstInputValue) -> Result<String, EditError> {
-    let text = append_value(text, path, None, CstInputValue::String(PLACE.to_owned()))?;
-    Ok(text.replacen(&quote(PLACE), &to_one_line(value), 1))
+    let text = append_value(text, path, None, CstInputValue::String(PLACEHOLDER.to_owned()))?;
+    Ok(text.replacen(&quote(PLACEHOLDER), &to_one_line(value), 1))
 }
 
 fn has_object_at(text: &str, path: &[&str]) -> bool {
@@ -90,24 +90,6 @@ fn append_after_last(text: &str, path: &[&str], key: Option<&str>, value: &CstIn
     let has_lines = text[start..first].contains('\n') && text[last..end].contains('\n');
     let key = key.map(|key| format!("{}: ", quote(key))).unwrap_or_default();
     (!has_lines).then(|| format!("{}, {key}{}{}", &text[..last], to_one_line(value), &text[last..]))
-}
-
-fn to_one_line(value: &CstInputValue) -> String {
-    match value {
-        CstInputValue::Null => "null".to_owned(),
-        CstInputValue::Bool(value) => value.to_string(),
-        CstInputValue::Number(value) => value.clone(),
-        CstInputValue::String(value) => quote(value),
-        CstInputValue::Array(values) => format!("[{}]", values.iter().map(to_one_line).collect::<Vec<_>>().join(", ")),
-        CstInputValue::Object(properties) => {
-            let property = |(key, value): &(String, CstInputValue)| format!("{}: {}", quote(key), to_one_line(value));
-            format!("{{ {} }}", properties.iter().map(property).collect::<Vec<_>>().join(", "))
-        }
-    }
-}
-
-fn quote(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Parses JSON, and reports texts with a structure that hosts do not accept.
+//! Parses and formats JSON, and reports texts with a structure that hosts do not accept.
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 
 use crate::setup::settings_text::EditError;
 
@@ -37,4 +37,23 @@ pub(super) fn shape_error(text: &str, key: &str, wanted: &str) -> EditError {
     let quoted = format!("\"{key}\"");
     let line = text.lines().position(|line| line.contains(&quoted)).map_or(1, |line| line + 1);
     EditError::Shape { line, what: format!("{quoted} should be {wanted}") }
+}
+
+/// Formats a value on one line.
+pub(in crate::setup) fn to_one_line(value: &CstInputValue) -> String {
+    match value {
+        CstInputValue::Null => "null".to_owned(),
+        CstInputValue::Bool(value) => value.to_string(),
+        CstInputValue::Number(value) => value.clone(),
+        CstInputValue::String(value) => quote(value),
+        CstInputValue::Array(values) => format!("[{}]", values.iter().map(to_one_line).collect::<Vec<_>>().join(", ")),
+        CstInputValue::Object(properties) => {
+            let property = |(key, value): &(String, CstInputValue)| format!("{}: {}", quote(key), to_one_line(value));
+            format!("{{ {} }}", properties.iter().map(property).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+pub(super) fn quote(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
