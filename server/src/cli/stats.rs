@@ -17,13 +17,13 @@ use super::terminal_text::{
 };
 
 /// Number of most opened memories.
-const RECALLED: usize = 5;
+const MAX_OPENED: usize = 5;
 
 /// Months in the text output; JSON has all.
-const MONTHS: usize = 12;
+const MAX_MONTHS: usize = 12;
 
 /// Columns of the longest bar.
-const BAR: u64 = 24;
+const MAX_BAR: u64 = 24;
 
 /// Columns of a line if the output is not a terminal.
 const PIPED_COLUMNS: usize = 120;
@@ -39,7 +39,7 @@ pub(crate) struct StatsArguments {
 struct StatsReport<'s> {
     #[serde(flatten)]
     store: &'s StatsOutput,
-    storage: StorageBytes,
+    storage: DiskUsage,
     growth: Growth,
     recalled: Vec<OpenedMemory>,
 }
@@ -52,15 +52,6 @@ struct FilteredStatsReport {
     types: Vec<TypeCount>,
     growth: Growth,
     recalled: Vec<OpenedMemory>,
-}
-
-#[derive(Debug, Serialize)]
-struct StorageBytes {
-    markdown: u64,
-    rows: u64,
-    index: u64,
-    waiting: u64,
-    other: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -87,21 +78,20 @@ struct OpenedMemory {
 pub(crate) fn run_stats(engine: &mut Engine, printer: &Printer, arguments: StatsArguments) -> anyhow::Result<()> {
     let wanted = arguments.narrow.into_filter(engine)?;
     if wanted != HistoryFilter::default() {
-        let stats = FilteredStatsReport::from_usage(&engine.filtered_usage(&wanted, RECALLED)?, &mut engine.locator());
+        let stats =
+            FilteredStatsReport::from_usage(&engine.filtered_usage(&wanted, MAX_OPENED)?, &mut engine.locator());
         return printer.print_paged(&stats, |columns| render_filtered(&stats, columns.unwrap_or(PIPED_COLUMNS)));
     }
     let output = engine.stats()?;
-    let usage = engine.store_usage(RECALLED)?;
-    let stats = StatsReport::from_usage(&output, &usage, &mut engine.locator());
-    printer.print_paged(&stats, |columns| render_stats(&stats, &usage.storage, columns.unwrap_or(PIPED_COLUMNS)))
+    let stats = StatsReport::from_usage(&output, &engine.store_usage(MAX_OPENED)?, &mut engine.locator());
+    printer.print_paged(&stats, |columns| render_stats(&stats, columns.unwrap_or(PIPED_COLUMNS)))
 }
 
 impl<'s> StatsReport<'s> {
     fn from_usage(store: &'s StatsOutput, usage: &StoreUsage, locator: &mut Locator) -> Self {
-        let DiskUsage { markdown, rows, index, spooled: waiting, other } = usage.storage;
         Self {
             store,
-            storage: StorageBytes { markdown, rows, index, waiting, other },
+            storage: usage.storage,
             growth: Growth::from_counts(&usage.months, usage.last_7_days, usage.last_30_days),
             recalled: usage.recalled.iter().map(|recalls| OpenedMemory::from_count(recalls, locator)).collect(),
         }
@@ -148,7 +138,7 @@ fn render_filtered(stats: &FilteredStatsReport, columns: usize) -> String {
     text.trim_start().to_owned()
 }
 
-fn render_stats(stats: &StatsReport<'_>, storage: &DiskUsage, columns: usize) -> String {
+fn render_stats(stats: &StatsReport<'_>, columns: usize) -> String {
     let mut text = String::new();
     for line in wrap(&clean_for_terminal(&stats.store.project), columns) {
         let _ = writeln!(text, "{STRONG}{line}{STRONG:#}");
@@ -159,7 +149,7 @@ fn render_stats(stats: &StatsReport<'_>, storage: &DiskUsage, columns: usize) ->
     }
     add_growth(&mut text, &stats.growth, columns);
     add_opened_memories(&mut text, &stats.recalled, columns);
-    add_storage(&mut text, storage, columns);
+    add_storage(&mut text, &stats.storage, columns);
     add_index(&mut text, stats.store, columns);
     for problem in &stats.store.problems {
         for line in wrap(&format!("problem: {}", clean_for_terminal(problem)), columns) {
@@ -193,7 +183,7 @@ fn add_growth(text: &mut String, growth: &Growth, columns: usize) {
     let about =
         format!("{} in 7 days, {} in 30", group_thousands(growth.last_7_days), group_thousands(growth.last_30_days));
     add_heading(text, "Growth", &about, columns);
-    let shown = &growth.months[growth.months.len().saturating_sub(MONTHS)..];
+    let shown = &growth.months[growth.months.len().saturating_sub(MAX_MONTHS)..];
     let most = shown.iter().map(|month| month.memories).max().unwrap_or_default();
     for month in shown {
         add_bar(text, &month.month, month.memories, most, columns);
@@ -249,19 +239,20 @@ fn add_index(text: &mut String, store: &StatsOutput, columns: usize) {
     }
 }
 
-const NAME: usize = 18;
+/// Columns of a name.
+const NAME_COLUMNS: usize = 18;
 
 fn add_row(text: &mut String, name: &str, value: &str, columns: usize) {
-    let room = columns.saturating_sub(NAME + 4);
-    let _ = writeln!(text, "  {KIND}{}{KIND:#}  {}", pad_columns(name, NAME), fit_columns(value, room));
+    let room = columns.saturating_sub(NAME_COLUMNS + 4);
+    let _ = writeln!(text, "  {KIND}{}{KIND:#}  {}", pad_columns(name, NAME_COLUMNS), fit_columns(value, room));
 }
 
 fn add_bar(text: &mut String, name: &str, count: u64, most: u64, columns: usize) {
     let number = group_thousands(count);
     let number = format!("{}{number}", " ".repeat(7_usize.saturating_sub(display_width(&number))));
-    let room = (columns.saturating_sub(NAME + 4 + display_width(&number) + 2) as u64).min(BAR);
+    let room = (columns.saturating_sub(NAME_COLUMNS + 4 + display_width(&number) + 2) as u64).min(MAX_BAR);
     let length = (count * room).checked_div(most).unwrap_or_default().max(count.min(1));
     let bar = "▇".repeat(usize::try_from(length).unwrap_or_default());
     let line = format!("{number}  {DIM}{bar}{DIM:#}");
-    let _ = writeln!(text, "  {KIND}{}{KIND:#}  {line}", pad_columns(name, NAME));
+    let _ = writeln!(text, "  {KIND}{}{KIND:#}  {line}", pad_columns(name, NAME_COLUMNS));
 }

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use serde::Serialize;
+
 /// Bytes on disk by purpose.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct DiskUsage {
     /// Logs, long-term memory and notes: the part that cannot be rebuilt.
     pub markdown: u64,
@@ -13,6 +15,7 @@ pub struct DiskUsage {
     /// `index.db` and SQLite's files next to it.
     pub index: u64,
     /// Turn buffers and the spool.
+    #[serde(rename = "waiting")]
     pub spooled: u64,
     /// Backups, hook errors, locks.
     pub other: u64,
