@@ -21,11 +21,11 @@ use crate::request::{
 use crate::worker::{self, WorkerSetup};
 
 /// Requests that can wait for the worker. When the queue is full, the host waits.
-const QUEUE: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// The longest time that a read waits until the store is open and synchronised. After that, the read uses the current index and adds a
 /// notice.
-const START: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// A read waits for this many changed files to be indexed. If there are more, the read does not wait.
 const FEW_CHANGES: usize = 64;
@@ -76,7 +76,7 @@ impl Dispatcher {
         ending: CancellationToken,
         prepare: fn(),
     ) -> io::Result<(Self, ServiceThreads, QueueState)> {
-        let (work, inbox) = mpsc::channel(QUEUE);
+        let (work, inbox) = mpsc::channel(MAX_WAITING);
         let (can_save, saving) = watch::channel(false);
         let (readiness_sender, readiness) = watch::channel(Readiness::default());
         let (is_answering, is_owner) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
@@ -170,7 +170,7 @@ impl Dispatcher {
         progress: Option<&ProgressSender>,
     ) -> Option<Arc<SharedEngine>> {
         let mut readiness = self.readiness.clone();
-        let deadline = Instant::now() + START;
+        let deadline = Instant::now() + MAX_WAIT;
         loop {
             let (shared, is_enough, step) = {
                 let now = readiness.borrow_and_update();

@@ -16,7 +16,7 @@ use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// Bytes of one day's file. Later lines are dropped.
-const LIMIT: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Days of logs to keep, including today.
 const KEPT_DAYS: u64 = 7;
@@ -98,7 +98,7 @@ impl DailyFiles {
         }
         let Some((_, Some(file))) = &mut self.today else { return };
         // Several servers append whole lines to the same file.
-        if file.metadata().is_ok_and(|metadata| metadata.len() + line.len() as u64 <= LIMIT) {
+        if file.metadata().is_ok_and(|metadata| metadata.len() + line.len() as u64 <= MAX_FILE_BYTES) {
             let _ = file.write_all(line);
         }
     }
@@ -195,7 +195,7 @@ mod tests {
         let line = [b'x'; 100_000];
         (0..20).for_each(|_| files.write(&line, day("2026-01-01")));
         let length = fs::metadata(files.directory.join("2026-01-01.log")).unwrap().len();
-        assert!((LIMIT - 100_000..=LIMIT).contains(&length), "{length}");
+        assert!((MAX_FILE_BYTES - 100_000..=MAX_FILE_BYTES).contains(&length), "{length}");
     }
 
     #[cfg(unix)]

@@ -68,7 +68,7 @@ pub(crate) fn unknown_request_error(request: &CustomRequest, version: Option<&Pr
         return method_not_found(method);
     }
     let params = request.params.clone().unwrap_or(Value::Object(Map::new()));
-    let fault = match method {
+    let error = match method {
         "initialize" => params_error::<InitializeRequestParams>(params),
         "tools/call" => params_error::<CallToolRequestParams>(params),
         "prompts/get" => params_error::<GetPromptRequestParams>(params),
@@ -84,8 +84,8 @@ pub(crate) fn unknown_request_error(request: &CustomRequest, version: Option<&Pr
         _ => return method_not_found(method),
     };
     // The parameters are valid, so the error is in `_meta`.
-    let fault = fault.unwrap_or_else(|| "_meta is not an object".to_owned());
-    ErrorData::invalid_params(format!("params of {method}: {fault}"), None)
+    let error = error.unwrap_or_else(|| "_meta is not an object".to_owned());
+    ErrorData::invalid_params(format!("params of {method}: {error}"), None)
 }
 
 fn method_not_found(method: &str) -> ErrorData {

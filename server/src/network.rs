@@ -30,7 +30,7 @@ impl ReqwestNetwork {
             true => self.loopback.get_or_init(|| build_client(true)),
             false => self.external.get_or_init(|| build_client(false)),
         };
-        client.as_ref().map_err(|fault| NetworkError::Unreachable(fault.clone()))
+        client.as_ref().map_err(|error| NetworkError::Unreachable(error.clone()))
     }
 }
 

@@ -37,7 +37,7 @@ use language::Language;
 use shared::{ErrorText, Page, PageError};
 
 /// Bytes of a form. The longest text of a memory takes less, even if each byte is escaped.
-const BODY: usize = 4 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 const BODY_TIME: Duration = Duration::from_secs(10);
 
@@ -105,7 +105,7 @@ fn router(page: Page) -> Router {
         .route(&format!("{base}/"), get(entry))
         .nest(&base, pages)
         .fallback(async || PageError(ToolError::NotFound("there is no such page".to_owned())))
-        .layer(DefaultBodyLimit::max(BODY))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn_with_state(page.clone(), receive_body))
         .layer(middleware::from_fn_with_state(page.clone(), check))
         .with_state(page)
@@ -170,7 +170,7 @@ async fn receive_body(
 ) -> Response {
     let is_known = page.0.access.is_known(request.headers());
     let (parts, body) = request.into_parts();
-    match timeout(BODY_TIME, to_bytes(body, BODY)).await {
+    match timeout(BODY_TIME, to_bytes(body, MAX_BODY_BYTES)).await {
         Ok(Ok(bytes)) => {
             if is_known {
                 connection.admit();

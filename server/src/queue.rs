@@ -31,7 +31,7 @@ const FIRST_ATTEMPT_AFTER: Duration = Duration::from_millis(20);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Connections served at once. More wait to be accepted.
-const CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 
 /// Idle limit of a connection.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -48,14 +48,14 @@ pub(crate) async fn serve_queue(
     stop: CancellationToken,
 ) {
     let mut open = JoinSet::new();
-    let mut post = QueueServer { layout, dispatcher, changes, state, stop_signal: stop.clone(), open: &mut open };
+    let mut server = QueueServer { layout, dispatcher, changes, state, stop_signal: stop.clone(), open: &mut open };
     tokio::select! {
         // Accepts a waiting connection before it checks for the end.
         biased;
-        () = post.run() => {}
+        () = server.run() => {}
         () = stop.cancelled() => {}
     }
-    drop(post);
+    drop(server);
     while open.join_next().await.is_some() {}
 }
 
@@ -73,14 +73,14 @@ impl QueueServer<'_> {
     /// Takes the queue lock whenever it is free and the worker can save. Returns when the worker ends.
     async fn run(&mut self) {
         let mut pause = FIRST_ATTEMPT_AFTER;
-        let mut glance = None;
+        let mut poll = None;
         let mut can_save = self.state.can_save.clone();
         // A server that cannot save leaves the queue to one that can.
         while can_save.wait_for(|can_save| *can_save).await.is_ok() {
             if let Ok(lock) = FileLock::acquire(&self.layout.queue_lock(), Duration::ZERO) {
                 let owner = FlagGuard::new(&self.state.is_owner);
                 tracing::info!("this server receives events from hooks and indexes changes");
-                glance = None;
+                poll = None;
                 self.dispatcher.signal(Signal::TakeOver).await;
                 tokio::select! {
                     () = self.keep_listening() => {}
@@ -89,7 +89,7 @@ impl QueueServer<'_> {
                 drop((owner, lock));
                 pause = RETRY_AFTER;
             } else if self.changes.has_subscribers() {
-                glance = self.poll_changes(glance).await;
+                poll = self.poll_changes(poll).await;
             }
             sleep(pause).await;
             pause = (pause * 2).min(RETRY_AFTER);
@@ -100,9 +100,9 @@ impl QueueServer<'_> {
     async fn poll_changes(&self, last: Option<ChangePoll>) -> Option<ChangePoll> {
         let (layout, changes) = (self.layout.clone(), self.changes.clone());
         let read = move || {
-            let mut glance = last.unwrap_or_else(|| ChangePoll::new(layout));
-            glance.poll().into_iter().for_each(|change| changes.publish(change));
-            glance
+            let mut poll = last.unwrap_or_else(|| ChangePoll::new(layout));
+            poll.poll().into_iter().for_each(|change| changes.publish(change));
+            poll
         };
         tokio::task::spawn_blocking(read).await.ok()
     }
@@ -111,11 +111,11 @@ impl QueueServer<'_> {
     async fn keep_listening(&mut self) {
         let mut logged = None;
         loop {
-            let fault = self.listen().await.err().map(|error| format!("{error:#}"));
-            if let Some(fault) = fault.as_ref().filter(|fault| logged.as_ref() != Some(*fault)) {
-                tracing::warn!("cannot listen for hooks: {fault}");
+            let error = self.listen().await.err().map(|error| format!("{error:#}"));
+            if let Some(error) = error.as_ref().filter(|error| logged.as_ref() != Some(*error)) {
+                tracing::warn!("cannot listen for hooks: {error}");
             }
-            logged = fault;
+            logged = error;
             sleep(RETRY_AFTER).await;
         }
     }
@@ -126,7 +126,7 @@ impl QueueServer<'_> {
         let mut listener = QueueListener::bind(&address)?;
         let _answering = FlagGuard::new(&self.state.is_answering);
         tracing::debug!("listening for hooks at {}", address.0.display());
-        let free = Arc::new(Semaphore::new(CONNECTIONS));
+        let free = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {
             // The semaphore is never closed.
             let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return Ok(()) };

@@ -13,12 +13,12 @@ use tools::error::ToolError;
 use crate::request::{EngineOwner, EngineRequest, Readiness, Work, catch_panic};
 
 /// Maximum number of threads. A thread starts when all others are busy.
-const THREADS: usize = 4;
+const MAX_THREADS: usize = 4;
 
 const SLOW_READ: Duration = Duration::from_millis(500);
 
 /// Reads that can wait. When the queue is full, the host waits.
-const QUEUE: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// Sends reads to the threads, which end when the last clone is dropped.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ impl ReaderPool {
         readiness: watch::Receiver<Readiness>,
         ending: CancellationToken,
     ) -> Self {
-        let (reads, inbox) = mpsc::channel(QUEUE);
+        let (reads, inbox) = mpsc::channel(MAX_WAITING);
         let inbox = Arc::new(Mutex::new(inbox));
         let (threads, load) = (Arc::default(), Arc::default());
         Self { reads, shared: PoolState { inbox, worker, readiness, ending, threads, load } }
@@ -78,7 +78,7 @@ impl ReaderPool {
         let Ok(room) = self.reads.reserve().await else { return false };
         let load = self.shared.load.fetch_add(1, Ordering::SeqCst) + 1;
         let threads = self.shared.threads.load(Ordering::SeqCst);
-        if load > threads && threads < THREADS && !self.shared.start_thread() && threads == 0 {
+        if load > threads && threads < MAX_THREADS && !self.shared.start_thread() && threads == 0 {
             self.shared.load.fetch_sub(1, Ordering::SeqCst);
             return false;
         }

@@ -35,7 +35,7 @@ const FINISH: Duration = Duration::from_secs(5);
 const FINISH_PAGE: Duration = Duration::from_secs(10);
 
 /// The host's session, for memories that are saved without a hook.
-const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
+const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
 
 #[derive(Debug)]
 pub(crate) enum Transport {
@@ -55,7 +55,7 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
         tracing::warn!("cannot register the project: {error}");
     }
     tracing::info!("started version {} as process {}", env!("CARGO_PKG_VERSION"), std::process::id());
-    let session_id = environment::text(SESSION).filter(|id| !id.is_empty());
+    let session_id = environment::text(SESSION_VARIABLE).filter(|id| !id.is_empty());
     let changes = ChangeFeed::new();
     let ending = CancellationToken::new();
     let (dispatcher, threads, state) =

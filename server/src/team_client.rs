@@ -38,16 +38,16 @@ const FILE_LIMIT: u64 = 1024 * 1024;
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How many keys a request has, how many lines, and about how many bytes of lines.
-const KEYS: usize = 5_000;
-const LINES: usize = 200;
-const BYTES: usize = 1024 * 1024;
+const MAX_KEYS: usize = 5_000;
+const MAX_LINES: usize = 200;
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// The most bytes of an answer that are read.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
+const MAX_ANSWER_BYTES: u64 = 16 * 1024 * 1024;
 
 /// When a server of MCP exchanges: some time after its start, which must be quick, and then regularly.
-const SOON: Duration = Duration::from_secs(5);
-const EVERY: Duration = Duration::from_mins(10);
+const FIRST_EXCHANGE: Duration = Duration::from_secs(5);
+const EXCHANGE_INTERVAL: Duration = Duration::from_mins(10);
 
 /// The server of a project, and who the user is there.
 #[derive(Clone, Serialize, Deserialize)]
@@ -162,7 +162,7 @@ impl TeamConnection {
         let answer = request.send().map_err(unreachable)?;
         let status = answer.status();
         let mut text = String::new();
-        let read = answer.take(MOST_BYTES).read_to_string(&mut text);
+        let read = answer.take(MAX_ANSWER_BYTES).read_to_string(&mut text);
         read.map_err(|error| ToolError::Unavailable(format!("{} broke off: {error}", self.url)))?;
         if status.is_success() {
             let strange = |error| ToolError::Unavailable(format!("{} sent an invalid answer: {error}", self.url));
@@ -192,7 +192,7 @@ impl TeamConnection {
     }
 
     fn send(&self, engine: &mut Engine, exchanged: &mut Exchanged) -> Result<(), ToolError> {
-        for own in engine.own_team_lines()?.chunks(KEYS) {
+        for own in engine.own_team_lines()?.chunks(MAX_KEYS) {
             let keys: Vec<String> = own.iter().map(TeamLine::key).collect();
             let missing: HashSet<String> =
                 self.call(Method::POST, "missing", Some(&json!(Keys { keys: keys.clone() })))?;
@@ -244,7 +244,7 @@ impl TeamConnection {
 
 /// Exchanges with the server of a project again and again, if it has one.
 pub(crate) async fn exchange_regularly(project: PathBuf) {
-    sleep(SOON).await;
+    sleep(FIRST_EXCHANGE).await;
     loop {
         let project = project.clone();
         let exchange = move || {
@@ -256,7 +256,7 @@ pub(crate) async fn exchange_regularly(project: PathBuf) {
             Ok(Err(error)) => tracing::warn!("team: {error}"),
             Err(failed) => tracing::error!("team: {failed}"),
         }
-        sleep(EVERY).await;
+        sleep(EXCHANGE_INTERVAL).await;
     }
 }
 
@@ -270,7 +270,7 @@ impl std::fmt::Debug for TeamConnection {
 fn pieces(lines: &[String]) -> Vec<&[String]> {
     let (mut pieces, mut first, mut bytes) = (Vec::new(), 0, 0);
     for (at, line) in lines.iter().enumerate() {
-        if at > first && (at - first == LINES || bytes + line.len() > BYTES) {
+        if at > first && (at - first == MAX_LINES || bytes + line.len() > MAX_BYTES) {
             pieces.push(&lines[first..at]);
             (first, bytes) = (at, 0);
         }
@@ -321,7 +321,10 @@ mod tests {
         let lines: Vec<String> = (0..500).map(|number| "x".repeat(number * 40)).collect();
         let pieces = pieces(&lines);
         assert_eq!(pieces.concat(), lines);
-        assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() <= LINES && piece.concat().len() <= BYTES));
+        assert!(
+            pieces.len() > 3
+                && pieces.iter().all(|piece| piece.len() <= MAX_LINES && piece.concat().len() <= MAX_BYTES)
+        );
         assert!(super::pieces(&[]).is_empty());
     }
 

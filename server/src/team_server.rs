@@ -32,7 +32,7 @@ use database::{RecordDatabase, TeamMember};
 use error::ServerError;
 
 /// Bytes of a request.
-const BODY: usize = 4 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// Threads. Lines are checked for secrets, which takes processor time.
@@ -67,7 +67,7 @@ async fn serve(address: SocketAddr, database: &str) -> anyhow::Result<()> {
         .route("/v1/members", get(list_members).post(invite))
         .route("/v1/members/{name}", delete(revoke))
         .route("/v1/audit", get(audit))
-        .layer(DefaultBodyLimit::max(BODY))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(middleware::from_fn_with_state(database.clone(), admit))
         .with_state(database);
     let service = router.into_make_service_with_connect_info::<ConnectionState>();
@@ -114,8 +114,9 @@ async fn admit(
     }
     visitor.begin_request();
     let (parts, body) = request.into_parts();
-    let Ok(Ok(bytes)) = timeout(BODY_TIME, to_bytes(body, BODY)).await else {
-        let text = format!("the body is longer than {BODY} bytes, or took more than {} s", BODY_TIME.as_secs());
+    let Ok(Ok(bytes)) = timeout(BODY_TIME, to_bytes(body, MAX_BODY_BYTES)).await else {
+        let text =
+            format!("the body is longer than {MAX_BODY_BYTES} bytes, or took more than {} s", BODY_TIME.as_secs());
         return ServerError::Invalid(text).into_response();
     };
     visitor.admit();

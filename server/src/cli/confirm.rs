@@ -36,7 +36,7 @@ pub(super) fn ask_text(prompt: &str) -> anyhow::Result<String> {
     Ok(ask_unless_ended(prompt)?.unwrap_or_default())
 }
 
-/// The same, or `None` at the end of input.
+/// The answer as it was typed, or `None` at the end of input.
 pub(super) fn ask_unless_ended(prompt: &str) -> anyhow::Result<Option<String>> {
     write!(anstream::stderr(), "{prompt}").context("cannot ask")?;
     let mut answer = String::new();

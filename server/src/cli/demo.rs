@@ -36,7 +36,7 @@ const DECISION: &str =
 /// "What happens to webhooks after a serialization failure?"
 const QUESTION: &str = "직렬화 실패가 나면 웹훅은 어떻게 되지?";
 
-const NAME: usize = 20;
+const NAME_COLUMNS: usize = 20;
 
 /// Lines of the brief to show: those about the memory and the work, before its failures.
 const BRIEF_LINES: usize = 7;
@@ -113,5 +113,9 @@ fn line_room(indent: usize) -> usize {
 
 /// Prints a name and a text on one line.
 fn print_named(printer: &Printer, name: &str, text: &str) -> anyhow::Result<()> {
-    printer.print_line(&format!("  {}{}", pad_columns(name, NAME), fit_columns(text, line_room(NAME + 2))))
+    printer.print_line(&format!(
+        "  {}{}",
+        pad_columns(name, NAME_COLUMNS),
+        fit_columns(text, line_room(NAME_COLUMNS + 2))
+    ))
 }

@@ -21,7 +21,7 @@ pub(crate) fn run_editor(path: &Path, line: usize) -> Result<(), String> {
     match command.status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{editor} ended with {status}; set EDITOR to another one")),
-        Err(fault) => Err(format!("cannot start {editor}: {fault}; set EDITOR")),
+        Err(error) => Err(format!("cannot start {editor}: {error}; set EDITOR")),
     }
 }
 

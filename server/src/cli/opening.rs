@@ -80,7 +80,7 @@ pub(super) fn resolve_project(common: CommonArguments) -> anyhow::Result<PathBuf
     Ok(resolve(&request)?.root)
 }
 
-/// The same for a command that creates a missing store. It says so if no project is there.
+/// The project of a command that creates a missing store. It warns if no project is there.
 pub(super) fn resolve_project_to_write(common: CommonArguments) -> anyhow::Result<PathBuf> {
     if common.personal {
         return resolve_project(common);

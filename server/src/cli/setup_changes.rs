@@ -10,7 +10,7 @@ use crate::setup::change::FileChange;
 use crate::setup::setup_diff::unified_diff;
 
 /// The number of files of a folder from which on the list has only the folder.
-const MANY: usize = 3;
+const MIN_GROUPED: usize = 3;
 
 /// One line of the list.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ fn summary_lines(changes: &[FileChange]) -> Vec<SummaryLine> {
     };
     for (at, change) in changed.iter().enumerate() {
         let alike = changed.iter().filter(|other| same_folder(change, other)).count();
-        if alike < MANY || folder(&change.display_path).is_empty() {
+        if alike < MIN_GROUPED || folder(&change.display_path).is_empty() {
             let path = change.display_path.clone();
             lines.push(SummaryLine { kind: kind_name(change), path, about: change.about.clone() });
         } else if !changed[..at].iter().any(|earlier| same_folder(earlier, change)) {

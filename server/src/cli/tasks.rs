@@ -11,7 +11,7 @@ use super::pager::PIPED_COLUMNS;
 use super::terminal_text::{count_with_unit, display_width, fit_columns, one_line};
 
 /// Columns of a checkbox and the space behind it.
-const BOX: usize = 4;
+const BOX_COLUMNS: usize = 4;
 
 #[derive(Debug, Args)]
 pub(crate) struct TasksArguments {
@@ -95,7 +95,7 @@ fn listed(tasks: &[ListedTask], columns: usize) -> String {
         let id = short_id(&task.id);
         let date = &task.date[..task.date.len().min(10)];
         let about = format!("  {date}  {id}");
-        let room = columns.saturating_sub(BOX);
+        let room = columns.saturating_sub(BOX_COLUMNS);
         let content = one_line(&task.content);
         // On a narrow terminal its date and id are on a line of their own.
         if display_width(&content) + display_width(&about) <= room || room > 60 {

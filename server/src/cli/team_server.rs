@@ -21,7 +21,7 @@ use crate::team_server;
 use crate::team_wire::{AuditLine, Invitation, Invited, ListedMember, Membership};
 
 /// The token of `connect`.
-const TOKEN: &str = "JIKIME_TEAM_TOKEN";
+const TOKEN_VARIABLE: &str = "JIKIME_TEAM_TOKEN";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TeamServerCommand {
@@ -153,7 +153,7 @@ fn connected(project: &Path) -> Result<TeamConnection, ToolError> {
 }
 
 fn read_token() -> Result<String, ToolError> {
-    if let Some(token) = environment::text(TOKEN).filter(|token| !token.is_empty()) {
+    if let Some(token) = environment::text(TOKEN_VARIABLE).filter(|token| !token.is_empty()) {
         return Ok(token);
     }
     if io::stdin().is_terminal() {

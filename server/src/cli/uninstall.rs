@@ -91,7 +91,7 @@ enum StoreFate {
 }
 
 /// Files of a store without memories.
-static EMPTY: WordList =
+static FILES_WITHOUT_MEMORIES: WordList =
     WordList::words(".gitignore setup.json store.lock index.lock queue.lock embedding.lock backfill.lock open.lock");
 
 /// Removes the setup from the selected host files.
@@ -244,7 +244,7 @@ fn is_store_served(layout: &Layout) -> bool {
 /// Whether the store has no memories, no queued events and no files of others.
 fn is_store_empty(layout: &Layout) -> bool {
     let is_ours = |name: &str| {
-        EMPTY.contains(name)
+        FILES_WITHOUT_MEMORIES.contains(name)
             || ["hook.log", "hook.times"].contains(&name)
             || name.starts_with("memory.db")
             || name.starts_with("index.db")

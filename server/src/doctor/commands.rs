@@ -19,9 +19,9 @@ pub(super) fn check_commands(
     let mut checks: Vec<DoctorCheck> = Vec::new();
     for part in found {
         for command in commands_of(part) {
-            let Some(fault) = command_fault(command, programs, places) else { continue };
+            let Some(problem) = command_problem(command, programs, places) else { continue };
             let about = if matches!(part.kind, DetectedKind::Hooks(_)) { "hooks" } else { "hosts" };
-            let text = format!("{} starts {command}, {fault}", places.display_in_project(&part.path, root));
+            let text = format!("{} starts {command}, {problem}", places.display_in_project(&part.path, root));
             let check = DoctorCheck::finding(about, text, FIX).with_repair(Repair::HostFiles);
             if !checks.contains(&check) {
                 checks.push(check);
@@ -31,10 +31,11 @@ pub(super) fn check_commands(
     checks
 }
 
-/// Whether a part of a host file starts a program that does not exist or has a fault.
+/// Whether a part of a host file starts a program that does not exist or has a problem.
 pub(super) fn needs_repair(part: &DetectedPart, programs: &Programs, places: &HostDirs) -> bool {
     commands_of(part).iter().any(|command| {
-        resolve_command(command, places.path.as_deref()).is_none() || command_fault(command, programs, places).is_some()
+        resolve_command(command, places.path.as_deref()).is_none()
+            || command_problem(command, programs, places).is_some()
     })
 }
 
@@ -50,7 +51,7 @@ fn commands_of(part: &DetectedPart) -> Vec<&str> {
     }
 }
 
-fn command_fault(command: &str, programs: &Programs, places: &HostDirs) -> Option<String> {
+fn command_problem(command: &str, programs: &Programs, places: &HostDirs) -> Option<String> {
     let path = resolve_command(command, places.path.as_deref())?;
     let ours = [&programs.memory, &programs.hook];
     let program = ours.iter().find(|program| path.file_stem().is_some_and(|name| name == program.name))?;

@@ -191,18 +191,18 @@ fn restrict(path: &Path, limit: u32, add: u32) -> Result<(), ToolError> {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-    let fault = |cause: &dyn std::fmt::Display| {
+    let cannot = |cause: &dyn std::fmt::Display| {
         ToolError::Unavailable(format!("cannot change the permissions of {}: {cause}", path.display()))
     };
-    let found = fs::symlink_metadata(path).map_err(|cause| fault(&cause))?;
+    let found = fs::symlink_metadata(path).map_err(|cause| cannot(&cause))?;
     if found.is_symlink() || found.uid() != rustix::process::geteuid().as_raw() {
-        return Err(fault(&"it is a link, or belongs to another user"));
+        return Err(cannot(&"it is a link, or belongs to another user"));
     }
     let mode = found.mode() & 0o777 & limit | add;
     if mode == found.mode() & 0o777 {
         return Ok(());
     }
-    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(|cause| fault(&cause))
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(|cause| cannot(&cause))
 }
 
 /// No check asks for this on other platforms.

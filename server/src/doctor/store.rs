@@ -90,20 +90,20 @@ fn check_damage(path: &Path) -> Option<DoctorCheck> {
         return None;
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let faults = match database::open(path, LockTimeout::Server) {
+    let errors = match database::open(path, LockTimeout::Server) {
         Ok(db) => database::integrity_errors(&db).unwrap_or_else(|error| vec![error.to_string()]),
         Err(error) if error.is_damage() => vec!["it is damaged".to_owned()],
         // Another version, or missing permission: opening the store reports it.
         Err(_) => return None,
     };
-    Some(match &faults[..] {
+    Some(match &errors[..] {
         [] if database::is_wal_long(path) => {
             let text = format!("{name}-wal is large, because another program keeps {name} open");
             DoctorCheck::finding("database", text, "close that program, for example a database viewer")
         }
         [] => DoctorCheck::fine("database", format!("{name} passes its integrity check")),
-        faults => {
-            let text = format!("{name}: {}; nothing is lost, because it is derived from Markdown", faults.join("; "));
+        errors => {
+            let text = format!("{name}: {}; nothing is lost, because it is derived from Markdown", errors.join("; "));
             DoctorCheck::finding("database", text, REBUILD).with_repair(Repair::Rebuild)
         }
     })
@@ -123,7 +123,7 @@ fn check_opened(mut engine: Engine, layout: &Layout) -> Vec<DoctorCheck> {
             let reached = engine.probe_embedder();
             let is_unreached = matches!(reached, Some(Err(_)));
             checks.push(check_embedding(&stats, reached));
-            checks.push(check_hook_faults(layout));
+            checks.push(check_hook_errors(layout));
             let of_settings = settings::load(layout).problems;
             let mut problems: Vec<String> = stats.problems.into_iter().chain(news).collect();
             problems.retain(|problem| {
@@ -269,7 +269,7 @@ fn check_embedding(stats: &StatsOutput, reached: Option<Result<(), String>>) -> 
         None => provider.clone(),
     };
     let answers = match reached {
-        Some(Err(fault)) => return DoctorCheck::finding("embeddings", format!("{who}: {fault}"), EMBEDDING_FIX),
+        Some(Err(error)) => return DoctorCheck::finding("embeddings", format!("{who}: {error}"), EMBEDDING_FIX),
         Some(Ok(())) => ", which works",
         None => "",
     };
@@ -282,13 +282,13 @@ fn check_embedding(stats: &StatsOutput, reached: Option<Result<(), String>>) -> 
 }
 
 /// Hooks must print nothing, so `doctor` reports their errors.
-fn check_hook_faults(layout: &Layout) -> DoctorCheck {
-    let faults = hook_log::recent_messages(layout, &Moment::now());
-    let Some(newest) = faults.first() else {
+fn check_hook_errors(layout: &Layout) -> DoctorCheck {
+    let errors = hook_log::recent_messages(layout, &Moment::now());
+    let Some(newest) = errors.first() else {
         return DoctorCheck::fine("hooks", "no errors in the last seven days");
     };
     let text =
-        format!("{} in the last seven days; the newest is: {newest}", count_with_unit(faults.len() as u64, "error"));
+        format!("{} in the last seven days; the newest is: {newest}", count_with_unit(errors.len() as u64, "error"));
     let fix = format!("fix the cause; then delete {}, which lists them", layout.hook_log_file().display());
     DoctorCheck::finding("hooks", text, fix)
 }

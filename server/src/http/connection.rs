@@ -18,7 +18,7 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Connections served at once. More wait to be accepted.
-const CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 
 /// Idle limit of an admitted connection. The server itself keeps event streams alive.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -30,7 +30,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const MIN_SENDING_TIME: Duration = Duration::from_millis(250);
 
 /// Pause after the system refused a connection, for example because there are too many open files.
-const REFUSED: Duration = Duration::from_millis(100);
+const PAUSE_AFTER_REFUSAL: Duration = Duration::from_millis(100);
 
 /// The state of a connection, shared between the listener and the middleware.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ impl Connected<IncomingStream<'_, LimitedListener>> for ConnectionState {
     }
 }
 
-/// A listener that accepts at most [`CONNECTIONS`] connections.
+/// A listener that accepts at most [`MAX_CONNECTIONS`] connections.
 #[derive(Debug)]
 pub(crate) struct LimitedListener {
     listener: TcpListener,
@@ -93,7 +93,7 @@ pub(crate) struct LimitedListener {
 
 impl LimitedListener {
     pub(crate) fn new(listener: TcpListener) -> Self {
-        Self { listener, free_places: Arc::new(Semaphore::new(CONNECTIONS)), connections: Vec::new() }
+        Self { listener, free_places: Arc::new(Semaphore::new(MAX_CONNECTIONS)), connections: Vec::new() }
     }
 
     /// Waits for a free place. If there is no free place, closes a connection that is not admitted.
@@ -119,7 +119,7 @@ impl LimitedListener {
         if let Some((_, oldest)) = oldest.filter(|_| Instant::now() >= due) {
             oldest.0.cancellation.cancel();
             // Gives the closed connection time to free its place.
-            return sleep(REFUSED).await;
+            return sleep(PAUSE_AFTER_REFUSAL).await;
         }
         sleep_until(due).await;
     }
@@ -141,7 +141,7 @@ impl Listener for LimitedListener {
                 }
                 Err(error) => {
                     tracing::debug!("a connection was not accepted: {error}");
-                    sleep(REFUSED).await;
+                    sleep(PAUSE_AFTER_REFUSAL).await;
                 }
             }
         }

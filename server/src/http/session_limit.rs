@@ -10,7 +10,7 @@ use rmcp::transport::common::server_side_http::{ServerSseMessage, SessionId};
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 
-const SESSIONS: usize = 64;
+const MAX_SESSIONS: usize = 64;
 
 /// Idle limit of a session: a host that is open overnight keeps its session.
 const IDLE_TIMEOUT: Duration = Duration::from_hours(24);
@@ -41,7 +41,7 @@ impl LimitedSessions {
     fn add(&self, id: &SessionId) -> Vec<SessionId> {
         let mut order = self.lock_order();
         order.push(id.clone());
-        let too_many = order.len().saturating_sub(SESSIONS);
+        let too_many = order.len().saturating_sub(MAX_SESSIONS);
         order.drain(..too_many).collect()
     }
 
@@ -121,7 +121,7 @@ mod tests {
     async fn new_session_closes_the_most_idle_one() {
         let sessions = LimitedSessions::new();
         let mut open = Vec::new();
-        for _ in 0..SESSIONS {
+        for _ in 0..MAX_SESSIONS {
             open.push(sessions.create_session().await.unwrap());
         }
         sessions.mark_active(&open[0].0);
@@ -130,7 +130,7 @@ mod tests {
         for (id, _) in &open {
             there.push(sessions.has_session(id).await.unwrap());
         }
-        let expected: Vec<bool> = (0..=SESSIONS).map(|n| n != 1).collect();
+        let expected: Vec<bool> = (0..=MAX_SESSIONS).map(|n| n != 1).collect();
         assert_eq!(there, expected);
         for (id, _) in &open {
             sessions.close_session(id).await.unwrap();

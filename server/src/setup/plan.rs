@@ -91,18 +91,18 @@ impl SetupContext {
         self.project.as_deref().map_or_else(|| folder.to_owned(), |project| project.join(folder))
     }
 
-    /// Groups targets by file. `fault` gets files that cannot be read.
+    /// Groups targets by file. `on_error` gets files that cannot be read.
     fn group_by_file(
         &self,
         targets: Vec<(Host, SetupTarget)>,
-        mut fault: impl FnMut(&Path, ToolError) -> Result<(), ToolError>,
+        mut on_error: impl FnMut(&Path, ToolError) -> Result<(), ToolError>,
     ) -> Result<Vec<PlannedFile>, ToolError> {
         let mut files: Vec<PlannedFile> = Vec::new();
         for (host, SetupTarget { path, part }) in targets {
             let original = match settings_file::read_original(&path, self.root.as_deref()) {
                 Ok(original) => original,
                 Err(error) => {
-                    fault(&path, error)?;
+                    on_error(&path, error)?;
                     continue;
                 }
             };
@@ -352,15 +352,15 @@ impl SetupPlan {
 
     fn write_record(&self, record: &SetupRecord) -> Result<(), ToolError> {
         let path = &self.context.record;
-        let fault =
+        let cannot =
             |cause| ToolError::Unavailable(format!("cannot write {}: {cause}; nothing was changed", path.display()));
         if record.files.is_empty() && !path.exists() {
             return Ok(());
         }
         match &self.context.project {
-            Some(project) => Layout::new(project).create_dirs_and_gitignore().map_err(fault)?,
-            None => path.parent().map_or(Ok(()), fs::create_dir_all).map_err(fault)?,
+            Some(project) => Layout::new(project).create_dirs_and_gitignore().map_err(cannot)?,
+            None => path.parent().map_or(Ok(()), fs::create_dir_all).map_err(cannot)?,
         }
-        record.write(path).map_err(fault)
+        record.write(path).map_err(cannot)
     }
 }

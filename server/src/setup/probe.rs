@@ -17,7 +17,7 @@ use super::server_entry::{ServerEntry, WORKSPACE};
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time for the server to end.
-const END: Duration = Duration::from_secs(6);
+const END_TIMEOUT: Duration = Duration::from_secs(6);
 
 /// Characters of standard error to report.
 const MAX_STDERR_CHARS: usize = 300;
@@ -60,7 +60,7 @@ fn run_probe(entry: &ServerEntry, folder: &Path, mut command: Command) -> Result
     let talked = exchange_messages(&mut child, start + TIMEOUT);
     end_child(&mut child);
     talked.map(|answered| ProbeResult { milliseconds: start.elapsed().as_millis(), ..answered }).map_err(|error| {
-        let said = said.and_then(|said| said.recv_timeout(END).ok()).unwrap_or_default();
+        let said = said.and_then(|said| said.recv_timeout(END_TIMEOUT).ok()).unwrap_or_default();
         let said: String =
             said.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_STDERR_CHARS).collect();
         if said.is_empty() { error } else { format!("{error}; its standard error: {said}") }
@@ -131,7 +131,7 @@ fn read_lines(output: ChildStdout) -> Receiver<String> {
 
 /// Waits for the server, whose input is closed, and kills it if it does not end.
 fn end_child(child: &mut Child) {
-    let deadline = Instant::now() + END;
+    let deadline = Instant::now() + END_TIMEOUT;
     while Instant::now() < deadline {
         match child.try_wait() {
             Ok(None) => thread::sleep(Duration::from_millis(5)),

@@ -24,9 +24,9 @@ pub(super) struct OriginalFile {
 
 /// Reads the file at `path`, which must be inside `within`.
 pub(super) fn read_original(path: &Path, within: Option<&Path>) -> Result<OriginalFile, ToolError> {
-    let fault = |cause: io::Error| ToolError::Unavailable(format!("cannot read {}: {cause}", path.display()));
-    let real = follow_links(path).map_err(fault)?;
-    if let Some(root) = within.map(Path::canonicalize).transpose().map_err(fault)?
+    let cannot = |cause: io::Error| ToolError::Unavailable(format!("cannot read {}: {cause}", path.display()));
+    let real = follow_links(path).map_err(cannot)?;
+    if let Some(root) = within.map(Path::canonicalize).transpose().map_err(cannot)?
         && !real.starts_with(&root)
     {
         let text = format!("{} leads out of the project, to {}; it was not changed", path.display(), real.display());
@@ -37,7 +37,7 @@ pub(super) fn read_original(path: &Path, within: Option<&Path>) -> Result<Origin
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(OriginalFile { real_path: real, text: None });
         }
-        Err(error) => return Err(fault(error)),
+        Err(error) => return Err(cannot(error)),
     };
     let text = SettingsText::from_bytes(bytes).map_err(|not_text| {
         let what = match not_text {

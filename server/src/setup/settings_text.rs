@@ -36,7 +36,7 @@ pub(super) fn gap_after(text: &str) -> &'static str {
     }
 }
 
-const MARK: &str = "\u{feff}";
+const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// The exact text of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -103,11 +103,11 @@ impl SettingsText {
     }
 
     fn byte_order_mark(&self) -> &str {
-        if self.whole.starts_with(MARK) { MARK } else { "" }
+        if self.whole.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK } else { "" }
     }
 
     fn body(&self) -> &str {
-        self.whole.strip_prefix(MARK).unwrap_or(&self.whole)
+        self.whole.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.whole)
     }
 }
 

@@ -23,7 +23,7 @@ const COMMANDS: [(&str, &str); 9] = [
 ];
 
 /// Begins the last line of a file, before the hash.
-const MARK: &str = "jikime-memory:";
+const HASH_MARK: &str = "jikime-memory:";
 
 /// Digits of the hash.
 const HASH_DIGITS: usize = 16;
@@ -84,13 +84,13 @@ fn split_header(text: &str) -> (&str, &str) {
 }
 
 fn signed(text: &str, open: &str, close: &str) -> String {
-    format!("{text}{open}{MARK}{}{close}\n", &content_hash(text)[..HASH_DIGITS])
+    format!("{text}{open}{HASH_MARK}{}{close}\n", &content_hash(text)[..HASH_DIGITS])
 }
 
 /// Whether a text is a command of ours, of any version, that nobody edited.
 pub(super) fn is_ours(text: &str) -> bool {
     let Some((body, last)) = text.trim_end().rsplit_once('\n') else { return false };
-    let Some((_, hash)) = last.split_once(MARK) else { return false };
+    let Some((_, hash)) = last.split_once(HASH_MARK) else { return false };
     let hash = hash.trim_end_matches(" -->");
     hash.len() == HASH_DIGITS && content_hash(&format!("{body}\n")).starts_with(hash)
 }

@@ -10,7 +10,7 @@ const QUIET_TIME: Duration = Duration::from_millis(500);
 const MAX_DELAY: Duration = Duration::from_secs(2);
 
 /// If more paths change, they are reported as one change of everything.
-const PATHS: usize = 1_000;
+const MAX_PATHS: usize = 1_000;
 
 /// Changes since the last call of `take`.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ struct DebounceState {
 /// Changes and the times of the first and the last one.
 #[derive(Debug)]
 struct PendingChanges {
-    /// `None` after more than [`PATHS`] paths.
+    /// `None` after more than [`MAX_PATHS`] paths.
     paths: Option<BTreeSet<PathBuf>>,
     first: Instant,
     last: Instant,
@@ -47,7 +47,7 @@ impl Debouncer {
             seen.pending.get_or_insert_with(|| PendingChanges { paths: Some(BTreeSet::new()), first: now, last: now });
         news.last = now;
         match (&mut news.paths, paths) {
-            (Some(known), Some(more)) if known.len() < PATHS => known.extend(more),
+            (Some(known), Some(more)) if known.len() < MAX_PATHS => known.extend(more),
             (known, _) => *known = None,
         }
     }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn too_many_paths_become_one_change_of_everything() {
         let debouncer = Debouncer::default();
-        (0..2 * PATHS).for_each(|n| debouncer.add(Some(paths(&[&format!("{n}.md")]))));
+        (0..2 * MAX_PATHS).for_each(|n| debouncer.add(Some(paths(&[&format!("{n}.md")]))));
         assert_eq!(debouncer.wait_for_changes(), Some(None));
         debouncer.add(None);
         debouncer.add(Some(paths(&["a.md"])));
