@@ -1,4 +1,4 @@
-//! What benchmarks share: the programs to measure, minimal programs as a baseline, the machine, and the results in documents.
+//! Parts of all benchmarks: the programs to measure, minimal programs as a baseline, the machine, and the results in documents.
 
 use std::error::Error;
 use std::fs;

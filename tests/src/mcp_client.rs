@@ -420,8 +420,8 @@ fn read_lines(stdout: ChildStdout) -> Receiver<String> {
 }
 
 fn collect_text(mut stderr: ChildStderr) -> Arc<Mutex<String>> {
-    let kept = Arc::new(Mutex::new(String::new()));
-    let text = Arc::clone(&kept);
+    let collected = Arc::new(Mutex::new(String::new()));
+    let text = Arc::clone(&collected);
     thread::spawn(move || {
         let mut bytes = [0; 4096];
         while let Ok(length @ 1..) = stderr.read(&mut bytes) {
@@ -429,5 +429,5 @@ fn collect_text(mut stderr: ChildStderr) -> Arc<Mutex<String>> {
             text.lock().unwrap_or_else(PoisonError::into_inner).push_str(&piece);
         }
     });
-    kept
+    collected
 }

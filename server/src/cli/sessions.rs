@@ -119,24 +119,19 @@ fn render_session(text: &mut String, session: &SessionRow, columns: usize) {
     let room = columns.saturating_sub(2);
     let title = fit_columns(&session_title(session.title.as_deref()), room);
     let _ = writeln!(text, "  {STRONG}{title}{STRONG:#}");
-    let mut about = format!(
-        "{} {}  {}  {}",
+    let short = format!(
+        "{} {}  {}",
         &session.started.time()[..5],
         format_duration(session.duration()),
-        short_session_id(&session.id),
-        render_counts(session.prompts, session.errors)
+        short_session_id(&session.id)
     );
+    let mut about = format!("{short}  {}", render_counts(session.prompts, session.errors));
     let branch = text_of(session, "branch").map(|branch| format!("  {branch}")).unwrap_or_default();
     if display_width(&about) + display_width(&branch) <= room {
         about.push_str(&branch);
     }
     if display_width(&about) > room {
-        about = format!(
-            "{} {}  {}",
-            &session.started.time()[..5],
-            format_duration(session.duration()),
-            short_session_id(&session.id)
-        );
+        about = short;
     }
     let _ = writeln!(text, "  {DIM}{}{DIM:#}", fit_columns(&about, room));
     if !session.files.is_empty() {

@@ -80,7 +80,7 @@ impl EvalSet {
         self
     }
 
-    /// The same questions about one store with the documents of all stores. Documents that several stores have are there once. Sessions of
+    /// Returns the questions about one store with the documents of all stores. Documents that several stores have are there once. Sessions of
     /// a later store are inserted after as many sessions as in their own.
     pub fn in_one_store(&self) -> Self {
         let mut sessions: Vec<Vec<EvalDocument>> = Vec::new();

@@ -157,7 +157,7 @@ impl EvalStore {
         self.ask_with(engine, question, &[])
     }
 
-    /// The same with other phrasings.
+    /// Searches for a question and its other phrasings, without a score threshold.
     pub fn ask_with(&self, engine: &mut Engine, question: &str, also: &[String]) -> Result<RetrievedDocuments, String> {
         let input = SearchInput {
             query: question.to_owned(),

@@ -166,12 +166,18 @@ pub(in crate::page) async fn sessions(
 
 fn session_head(session: &SessionItem, language: Language) -> Markup {
     html! {
+        (session_about(session, language))
+        a.text href=(link("session", "id", &session.id)) { (session_title(session.title.as_deref(), language)) }
+    }
+}
+
+fn session_about(session: &SessionItem, language: Language) -> Markup {
+    html! {
         p.about {
             time { (session.started) } span { (duration(session.duration, language)) }
             (counts(session.prompts, session.errors, language))
             @if let Some(branch) = &session.branch { span.flag { (branch) } }
         }
-        a.text href=(link("session", "id", &session.id)) { (session_title(session.title.as_deref(), language)) }
     }
 }
 
@@ -203,11 +209,7 @@ fn opened_session(opened: &OpenedSession, title: &str, language: Language) -> Ma
     let session = &opened.session;
     html! {
         h2.title { (title) }
-        p.about {
-            time { (session.started) } span { (duration(session.duration, language)) }
-            (counts(session.prompts, session.errors, language))
-            @if let Some(branch) = &session.branch { span.flag { (branch) } }
-        }
+        (session_about(session, language))
         (files(&session.files, usize::MAX))
         @if let Some(outcome) = &opened.outcome { h2 { (language.of("Outcome", "결과")) } div.body { (outcome) } }
         @if !opened.open_steps.is_empty() { h2 { (language.of("Left open", "남은 일")) } ul { @for step in &opened.open_steps { li { (step) } } } }

@@ -12,7 +12,7 @@ pub(crate) fn search(server: &mut TimedServer, query: &str) -> Outcome<(Duration
     search_with_phrasings(server, query, &[])
 }
 
-/// The same with other phrasings of the question.
+/// Searches for a question and its other phrasings.
 pub(crate) fn search_with_phrasings(
     server: &mut TimedServer,
     query: &str,

@@ -11,8 +11,8 @@ use tools::engine::Engine;
 use crate::measure::{measured_legs, unanswerable_questions};
 
 pub(crate) fn write<'s>(path: &Path, sets: impl Iterator<Item = &'s EvalSet>) -> Result<(), String> {
-    let fault = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut file = BufWriter::new(File::create(path).map_err(fault)?);
+    let cannot_write = |error: std::io::Error| format!("{}: {error}", path.display());
+    let mut file = BufWriter::new(File::create(path).map_err(cannot_write)?);
     for set in sets {
         for (place, group) in set.groups.iter().enumerate() {
             let store = EvalStore::new(group, set.shape)?;
@@ -27,12 +27,12 @@ pub(crate) fn write<'s>(path: &Path, sets: impl Iterator<Item = &'s EvalSet>) ->
                         "set": set.name, "group": place, "leg": leg, "own": is_own, "query": question.text,
                         "class": question.class, "documents": group.documents.len(), "hits": hits,
                     });
-                    writeln!(file, "{row}").map_err(fault)?;
+                    writeln!(file, "{row}").map_err(cannot_write)?;
                 }
             }
         }
     }
-    file.flush().map_err(fault)
+    file.flush().map_err(cannot_write)
 }
 
 fn hits_of(

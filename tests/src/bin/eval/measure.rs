@@ -46,7 +46,7 @@ pub(crate) struct LegMeasurement {
     pub(crate) questions: usize,
     /// Recall in the top 1, 5 and 10, mean reciprocal rank and nDCG in the top 10, from 0 to 1.
     pub(crate) values: [ConfidenceInterval; 5],
-    /// The same values per question.
+    /// These values per question.
     pub(crate) of_questions: Vec<[f64; 5]>,
     /// Size of each class and its recall in the top 5; empty for a single class.
     pub(crate) classes: Vec<(String, usize, f64)>,
@@ -109,7 +109,7 @@ impl FirstHits {
         (shown.len(), share_of(&shown, |first| first.is_right))
     }
 
-    /// The same for answerable questions only.
+    /// Number of answerable questions with this confidence, and the share that is right.
     pub(crate) fn calibration_of_own(&self, confidence: Confidence) -> (usize, f64) {
         let own = Self { answerable: self.answerable.clone(), ..Self::default() };
         own.calibration(confidence)
