@@ -24,7 +24,7 @@ mod verdict;
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -45,7 +45,7 @@ pub fn own_stories(name: &str) -> PathBuf {
 }
 
 /// Reads the stories of a file.
-pub fn read(path: &PathBuf) -> Vec<Value> {
+pub fn read(path: &Path) -> Vec<Value> {
     let json: Value = read_json(path).unwrap_or_else(|error| panic!("{error}"));
     list(&json["stories"]).to_vec()
 }
