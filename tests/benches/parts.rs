@@ -31,16 +31,19 @@ fn length_of(texts: &[String]) -> BytesCount {
 fn finding_the_hundred_greatest(bencher: Bencher<'_, '_>) {
     let cosines: Vec<f32> = pseudo_random_numbers().take(ROWS).collect();
     let row = [1.0f32; 8];
-    let vectors = Vectors::from_vectors(row.len(), (0..ROWS as i64).map(|document| (document, &row[..])));
+    let mut vectors = Vectors::empty(row.len());
+    (0..ROWS as i64).for_each(|document| vectors.set(document, &row, Default::default()));
     bencher.counter(ItemsCount::new(ROWS)).bench_local(|| vectors.greatest(100, |row| black_box(&cosines)[row]));
 }
 
 #[divan::bench]
 fn reading_texts_in_tokens(bencher: Bencher<'_, '_>) {
     let texts = texts();
-    bencher
-        .counter(length_of(&texts))
-        .bench_local(|| texts.iter().map(|text| tools::text::analyze(black_box(text)).len()).sum::<usize>());
+    bencher.counter(length_of(&texts)).bench_local(|| {
+        for text in &texts {
+            tools::text::visit(black_box(text), |piece| drop(black_box(piece.token())));
+        }
+    });
 }
 
 #[divan::bench]

@@ -14,35 +14,12 @@ pub(crate) mod units;
 use script::CharacterClass;
 use units::TextUnit;
 
-/// One token of a text.
+/// A token before stemming, because stemming is slow and seldom needed.
 ///
 /// `start..end` are its bytes in the original text. `word` is the ordinal of the written word. Text without space or
 /// punctuation between, such as `Rust로`, is one word, so that particles do not break adjacency.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexedToken {
-    pub text: String,
-    pub start: usize,
-    pub end: usize,
-    pub word: u32,
-}
-
-/// The tokens of a document, in order.
-pub fn analyze(text: &str) -> Vec<IndexedToken> {
-    let mut tokens = Vec::new();
-    visit(text, |piece| {
-        tokens.push(IndexedToken {
-            text: piece.token().into_owned(),
-            start: piece.start,
-            end: piece.end,
-            word: piece.word,
-        });
-    });
-    tokens
-}
-
-/// A token before stemming, because stemming is slow and seldom needed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TokenPiece<'a> {
+pub struct TokenPiece<'a> {
     /// Folded, and to be stemmed if `stem` says so.
     pub(crate) text: &'a str,
     pub(crate) stem: bool,
@@ -53,13 +30,13 @@ pub(crate) struct TokenPiece<'a> {
 
 impl<'a> TokenPiece<'a> {
     /// The token as indexed.
-    pub(crate) fn token(&self) -> std::borrow::Cow<'a, str> {
+    pub fn token(&self) -> std::borrow::Cow<'a, str> {
         if self.stem { stem::stem(self.text) } else { self.text.into() }
     }
 }
 
 /// Calls `sink` with each token of a document without storing them.
-pub(crate) fn visit(text: &str, mut sink: impl FnMut(&TokenPiece<'_>)) {
+pub fn visit(text: &str, mut sink: impl FnMut(&TokenPiece<'_>)) {
     let mut folded = String::new();
     let mut counter: Option<TextUnit> = None;
     for unit in units::split_units(text) {

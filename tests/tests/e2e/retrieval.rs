@@ -103,8 +103,9 @@ impl TextStore {
         let corpus = fulltext.corpus(query.all_terms()).unwrap();
         let relevance = RelevanceScorer::new(&query, &corpus);
         let candidates = fulltext.candidates(query.terms(), &corpus, CANDIDATES).unwrap();
+        let score = |text: &str| relevance.score_of(&relevance.collect_evidence("", text, ""));
         let mut found: Vec<(usize, f32)> =
-            candidates.into_iter().map(|row| (row as usize, relevance.score("", &self.texts[row as usize]))).collect();
+            candidates.into_iter().map(|row| (row as usize, score(&self.texts[row as usize]))).collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1));
         found
     }

@@ -99,8 +99,10 @@ fn synonym_phrase_needs_all_its_words() {
 
 #[test]
 fn the_number_of_tokens_is_that_of_the_analysis() {
-    let tokens = |text| crate::text::analyze(text).len() as u64;
-    let expected: u64 = DOCUMENTS.iter().map(|(title, body)| tokens(title) + tokens(body)).sum();
+    let mut expected = 0;
+    for text in DOCUMENTS.iter().flat_map(|(title, body)| [title, body]) {
+        crate::text::visit(text, |_| expected += 1);
+    }
     let connection = small_index();
     assert_eq!(FullText::new(&connection).tokens().unwrap(), expected);
     let empty = Connection::open_in_memory().unwrap();

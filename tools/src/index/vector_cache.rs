@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(read.len(), 42);
         assert!(fixture.loader(&reader).is_none(), "they are there");
         let question = fixture.model.embed("Who tagged release 7?").unwrap();
-        let cosines = read.scan(&question);
+        let cosines = read.cosines_with(&question);
         let exact = |document| reader.cosine_with(document, &question).unwrap().unwrap();
         let documents = read.greatest(42, |row| cosines[row]);
         assert!(documents.iter().all(|d| (cosines[read.row(*d).unwrap()] - exact(*d)).abs() < 0.01));

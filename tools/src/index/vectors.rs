@@ -85,15 +85,8 @@ impl Vectors {
         Self { dims, watermark: mark, ..Self::default() }
     }
 
-    pub(super) fn empty(dims: usize) -> Self {
+    pub fn empty(dims: usize) -> Self {
         Self::new(dims, VectorWatermark::default())
-    }
-
-    /// Vectors of documents with unknown script.
-    pub fn from_vectors<'v>(dims: usize, vectors: impl IntoIterator<Item = (i64, &'v [f32])>) -> Self {
-        let mut all = Self::empty(dims);
-        vectors.into_iter().for_each(|(document, vector)| all.set(document, vector, Script::default()));
-        all
     }
 
     pub fn len(&self) -> usize {
@@ -104,7 +97,7 @@ impl Vectors {
         self.documents.is_empty()
     }
 
-    pub(super) fn set(&mut self, document: i64, vector: &[f32], script: Script) {
+    pub fn set(&mut self, document: i64, vector: &[f32], script: Script) {
         assert_eq!(vector.len(), self.dims, "a vector of another length");
         self.invalid.retain(|spoiled| *spoiled != document);
         let (scale, bytes) = quantize(vector);
@@ -205,13 +198,9 @@ impl Vectors {
         self.invalid.push(document);
     }
 
-    /// Cosine of each row with a vector of length 1. For many long rows most are estimates, but the greatest are exact.
-    pub fn scan(&self, vector: &[f32]) -> Vec<f32> {
-        self.scan_by_script(&[&ScriptVectors::of_all(vector.to_vec())]).pop().unwrap_or_default()
-    }
-
-    /// The same for each question, with its vector for the script of each row. Long vectors have only one.
-    pub fn scan_by_script(&self, questions: &[&ScriptVectors]) -> Vec<Vec<f32>> {
+    /// Cosine of each row with each question's vector for its script, of length 1. Long vectors have only one for all scripts: for many
+    /// of them most cosines are estimates, but the greatest are exact.
+    pub fn scan(&self, questions: &[&ScriptVectors]) -> Vec<Vec<f32>> {
         let is_of_length = |question: &&ScriptVectors| question.vectors.iter().all(|vector| vector.len() == self.dims);
         if !questions.iter().all(is_of_length) || self.dims == 0 {
             return vec![Vec::new(); questions.len()];
@@ -319,6 +308,14 @@ impl LinearFit {
 }
 
 #[cfg(test)]
+impl Vectors {
+    /// Cosine of each row with one vector.
+    pub(crate) fn cosines_with(&self, vector: &[f32]) -> Vec<f32> {
+        self.scan(&[&ScriptVectors::of_all(vector.to_vec())]).remove(0)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -343,7 +340,7 @@ mod tests {
         let exact = |i: i64| unit_vector(i as u32 + 1, 64).iter().zip(&query).map(|(a, b)| a * b).sum::<f32>();
         let mut order: Vec<i64> = (0..2000).collect();
         order.sort_by(|a, b| exact(*b).total_cmp(&exact(*a)));
-        let cosines = vectors.scan(&query);
+        let cosines = vectors.cosines_with(&query);
         let found = vectors.greatest(20, |row| cosines[row]);
         assert!(order[..10].iter().all(|document| found.contains(document)), "{found:?} {:?}", &order[..10]);
         assert!((0..2000).all(|i| (cosines[vectors.row(i).unwrap()] - exact(i)).abs() < 0.01));
@@ -357,10 +354,10 @@ mod tests {
         vectors.remove(4);
         vectors.remove(9);
         vectors.set(2, &unit_vector(100, 32), Script::Other);
-        let cosines = vectors.scan(&unit_vector(100, 32));
+        let cosines = vectors.cosines_with(&unit_vector(100, 32));
         assert_eq!((vectors.len(), vectors.greatest(1, |row| cosines[row])), (3, vec![2]));
         assert!(vectors.row(1).is_none() && vectors.row(4).is_none());
-        let own = vectors.scan(&unit_vector(4, 32));
+        let own = vectors.cosines_with(&unit_vector(4, 32));
         assert!((own[vectors.row(3).unwrap()] - 1.0).abs() < 0.01);
     }
 
@@ -371,9 +368,9 @@ mod tests {
         vectors.set(1, &unit_vector(2, 32), Script::Hangul);
         let mut question = ScriptVectors::of_all(unit_vector(1, 32));
         question.set(Script::Hangul, unit_vector(2, 32));
-        let cosines = vectors.scan_by_script(&[&question]).remove(0);
+        let cosines = vectors.scan(&[&question]).remove(0);
         assert!(cosines.iter().all(|cosine| (cosine - 1.0).abs() < 0.01), "{cosines:?}");
-        let plain = vectors.scan(&unit_vector(1, 32));
+        let plain = vectors.cosines_with(&unit_vector(1, 32));
         assert!(plain[0] == cosines[0] && plain[1] < 0.9, "{plain:?}");
     }
 
@@ -381,7 +378,7 @@ mod tests {
     fn a_query_of_another_length_is_near_to_nothing() {
         let mut vectors = Vectors::new(32, VectorWatermark::default());
         vectors.set(0, &unit_vector(1, 32), Script::Other);
-        assert!(vectors.scan(&unit_vector(1, 64)).is_empty());
+        assert!(vectors.cosines_with(&unit_vector(1, 64)).is_empty());
     }
 
     /// Long vectors like those of real models: a few shared directions dominate.
@@ -414,7 +411,7 @@ mod tests {
                 all.iter().map(|vector| vector.iter().zip(&query).map(|(a, b)| a * b).sum()).collect();
             let mut order: Vec<usize> = (0..all.len()).collect();
             order.sort_by(|a, b| exact[*b].total_cmp(&exact[*a]));
-            let cosines = vectors.scan(&query);
+            let cosines = vectors.cosines_with(&query);
             let nearest = vectors.greatest(10, |row| cosines[row]);
             found += order[..10].iter().filter(|row| nearest.contains(&(**row as i64))).count();
             let error = |i: usize| (cosines[vectors.row(i as i64).unwrap()] - exact[i]).abs();

@@ -134,7 +134,7 @@ pub(super) fn fuse_scores(
 impl SearchLegs<'_> {
     fn collect_evidence(&self, gathered: UnscoredPassage) -> PassageEvidence {
         let passage = &gathered.passage;
-        let evidence = self.relevance.collect_evidence_also(&passage.title(), passage.text(), passage.also());
+        let evidence = self.relevance.collect_evidence(&passage.title(), passage.text(), passage.also());
         let is_utterance = evidence.length <= UTTERANCE;
         let place = ContextPosition {
             origin: passage_origin(passage),

@@ -53,7 +53,7 @@ pub struct RelevanceScorer<'q> {
 pub struct TermEvidence {
     /// Strength of each word or its synonyms, from 0 to below 1.
     pub strengths: Vec<f32>,
-    /// The same without synonyms.
+    /// Strength of each word itself.
     pub literal: Vec<f32>,
     /// Weight of the query's neighbours that are neighbours in the document, from 0 to 1.
     pub phrase: f32,
@@ -123,17 +123,8 @@ impl<'q> RelevanceScorer<'q> {
         }
     }
 
-    /// The relevance of a document, from 0 to 1; 0 without any of the terms.
-    pub fn score(&self, title: &str, body: &str) -> f32 {
-        self.score_of(&self.collect_evidence(title, body))
-    }
-
-    pub fn collect_evidence(&self, title: &str, body: &str) -> TermEvidence {
-        self.collect_evidence_also(title, body, "")
-    }
-
-    /// The same with the words by which the document is also asked.
-    pub fn collect_evidence_also(&self, title: &str, body: &str, also: &str) -> TermEvidence {
+    /// Finds the query in a document. `also` has the words by which the document is also asked.
+    pub fn collect_evidence(&self, title: &str, body: &str, also: &str) -> TermEvidence {
         let mut occurrences = vec![0.0; self.idf.len()];
         let mut said: Vec<usize> = Vec::new();
         let mut seen = self.adjacency.begin();
@@ -190,11 +181,12 @@ impl<'q> RelevanceScorer<'q> {
         }
     }
 
+    /// The relevance of a document by itself, from 0 to 1; 0 without any of the terms.
     pub fn score_of(&self, evidence: &TermEvidence) -> f32 {
         self.score_in_context(evidence, &evidence.strengths)
     }
 
-    /// The same with these strengths of words; phrases and windows are the document's own.
+    /// The relevance of a document with other strengths of words; phrases and windows are its own.
     pub(crate) fn score_in_context(&self, evidence: &TermEvidence, strengths: &[f32]) -> f32 {
         let sum: f32 = strengths.iter().zip(&self.weights).map(|(strength, weight)| weight * strength).sum();
         let phrase = if evidence.length > UTTERANCE { PHRASE_IN_LONG } else { PHRASE };

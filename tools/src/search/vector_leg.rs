@@ -107,7 +107,7 @@ impl<'m> VectorLeg<'m> {
             VectorSource::File(loader) => loader.load()?,
         };
         let asked: Vec<&ScriptVectors> = questions.iter().map(|(question, _)| &question.vectors).collect();
-        let scanned = vectors.scan_by_script(&asked).into_iter().zip(questions);
+        let scanned = vectors.scan(&asked).into_iter().zip(questions);
         let scores = scanned.map(|(cosines, (question, count))| VectorScores::new(&vectors, question, cosines, *count));
         Ok(scores.collect())
     }

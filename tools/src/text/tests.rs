@@ -5,6 +5,24 @@ use unicode_normalization::UnicodeNormalization;
 use super::compound::MAX_TOKEN_LENGTH;
 use super::*;
 
+/// A token as indexed, with its place in the text.
+#[derive(Debug, PartialEq, Eq)]
+struct IndexedToken {
+    text: String,
+    start: usize,
+    end: usize,
+    word: u32,
+}
+
+fn analyze(text: &str) -> Vec<IndexedToken> {
+    let mut tokens = Vec::new();
+    visit(text, |piece| {
+        let TokenPiece { start, end, word, .. } = *piece;
+        tokens.push(IndexedToken { text: piece.token().into_owned(), start, end, word });
+    });
+    tokens
+}
+
 /// The tokens of a text, joined by spaces.
 fn indexed_text(text: &str) -> String {
     analyze(text).into_iter().map(|token| token.text).collect::<Vec<_>>().join(" ")

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use harness::benchmark::pseudo_random_numbers;
-use tools::index::Vectors;
+use tools::index::{ScriptVectors, Vectors};
 
 use crate::arguments::Outcome;
 use crate::figures::Goal::{AtLeast, AtMost};
@@ -57,11 +57,11 @@ pub(crate) fn measure(table: &mut FigureTable) {
     for (dims, most) in [(SHORT, Some(READ)), (LONG, None)] {
         let numbers: Vec<f32> = pseudo_random_numbers().take(ROWS + dims).collect();
         // Each row overlaps with the next except for one number. The result is the same as with independent rows.
-        let vectors = Vectors::from_vectors(dims, (0..ROWS).map(|row| (row as i64, &numbers[row..row + dims])));
-        let question = normalized(&numbers[..dims]);
+        let vectors = vectors_of(dims, (0..ROWS).map(|row| (row as i64, &numbers[row..row + dims])));
+        let question = ScriptVectors::of_all(normalized(&numbers[..dims]));
         let compare = || {
             let started = Instant::now();
-            black_box(vectors.scan(black_box(&question)));
+            black_box(vectors.scan(&[black_box(&question)]));
             started.elapsed()
         };
         let mut times: Vec<_> = (0..RUNS).map(|_| compare()).collect();
@@ -82,14 +82,14 @@ pub(crate) fn measure_recall(file: &Path, dims: usize, table: &mut FigureTable) 
     let rows: Vec<Vec<f32>> = numbers.chunks(dims).map(normalized).collect();
     let is_asked = |row: &usize| row.is_multiple_of(ASKED);
     let compared = || (0..rows.len()).filter(|row| !is_asked(row));
-    let vectors = Vectors::from_vectors(dims, compared().map(|row| (row as i64, &rows[row][..])));
+    let vectors = vectors_of(dims, compared().map(|row| (row as i64, &rows[row][..])));
     let (mut found, mut wanted) = (0, 0);
     for question in (0..rows.len()).filter(is_asked) {
         let exact = |row: usize| rows[row].iter().zip(&rows[question]).map(|(a, b)| a * b).sum::<f32>();
         let mut nearest: Vec<(f32, i64)> = compared().map(|row| (exact(row), row as i64)).collect();
         nearest.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         nearest.truncate(NEAREST);
-        let cosines = vectors.scan(&rows[question]);
+        let cosines = vectors.scan(&[&ScriptVectors::of_all(rows[question].clone())]).remove(0);
         let rescored = vectors.greatest(RESCORED, |row| cosines[row]);
         found += nearest.iter().filter(|(_, row)| rescored.contains(row)).count();
         wanted += nearest.len();
@@ -97,6 +97,13 @@ pub(crate) fn measure_recall(file: &Path, dims: usize, table: &mut FigureTable) 
     let name = format!("of the {NEAREST} nearest of {} vectors of {dims} numbers", vectors.len());
     table.add(name, found as f64 / wanted as f64, "share", None, Some(AtLeast(0.99)));
     Ok(())
+}
+
+/// The vectors of documents with unknown script.
+fn vectors_of<'v>(dims: usize, rows: impl Iterator<Item = (i64, &'v [f32])>) -> Vectors {
+    let mut vectors = Vectors::empty(dims);
+    rows.for_each(|(document, vector)| vectors.set(document, vector, Default::default()));
+    vectors
 }
 
 fn normalized(vector: &[f32]) -> Vec<f32> {

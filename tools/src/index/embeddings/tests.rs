@@ -235,7 +235,7 @@ fn vectors_read_in_blocks_are_those_read_one_by_one() {
     let fresh = |fixture: &mut EmbeddingFixture| {
         fixture.index.vectors = None;
         let vectors = fixture.index.vectors(&model.identity).unwrap().unwrap();
-        let cosines = vectors.scan(&model.embed_query("xxxxxx").unwrap().unwrap());
+        let cosines = vectors.cosines_with(&model.embed_query("xxxxxx").unwrap().unwrap());
         (vectors.greatest(cosines.len(), |row| cosines[row]), vectors.watermark)
     };
     let block = |fixture: &mut EmbeddingFixture| {

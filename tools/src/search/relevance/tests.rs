@@ -22,16 +22,20 @@ fn scores(query: &str, documents: &[String], others: usize) -> Vec<f32> {
     connection.execute_batch("COMMIT").unwrap();
     let query = Query::parse(query);
     let relevance = RelevanceScorer::new(&query, &fulltext.corpus(query.all_terms()).unwrap());
-    documents.iter().map(|document| relevance.score("", document)).collect()
+    documents.iter().map(|document| score_with(&relevance, "", document)).collect()
 }
 
 fn corpus(query: &Query, documents: u64, frequency: u64) -> CorpusStats {
     CorpusStats { documents, average_length: 40.0, frequencies: vec![frequency.min(documents); query.terms().len()] }
 }
 
+fn score_with(relevance: &RelevanceScorer<'_>, title: &str, body: &str) -> f32 {
+    relevance.score_of(&relevance.collect_evidence(title, body, ""))
+}
+
 fn score(query: &str, title: &str, body: &str) -> f32 {
     let query = Query::parse(query);
-    RelevanceScorer::new(&query, &corpus(&query, 100, 3)).score(title, body)
+    score_with(&RelevanceScorer::new(&query, &corpus(&query, 100, 3)), title, body)
 }
 
 const THRESHOLD: f32 = 0.35;
@@ -40,7 +44,7 @@ const THRESHOLD: f32 = 0.35;
 fn words_for_asking_count_less_than_the_text() {
     let query = Query::parse("release day");
     let relevance = RelevanceScorer::new(&query, &corpus(&query, 100, 3));
-    let score = |body, also| relevance.score_of(&relevance.collect_evidence_also("", body, also));
+    let score = |body, also| relevance.score_of(&relevance.collect_evidence("", body, also));
     let (said, also, neither) =
         (score("release day", ""), score("deploy tuesdays", "release day"), score("deploy", ""));
     assert!(said > also && also > THRESHOLD && neither == 0.0, "{said} {also} {neither}");
@@ -124,8 +128,8 @@ fn one_common_word_of_many_is_not_relevant() {
     let query = Query::parse("best striker of the football league season user");
     let mut corpus = corpus(&query, 100, 0);
     *corpus.frequencies.last_mut().unwrap() = 20;
-    let score =
-        RelevanceScorer::new(&query, &corpus).score("", "The user prefers tabs over spaces and short commit messages.");
+    let text = "The user prefers tabs over spaces and short commit messages.";
+    let score = score_with(&RelevanceScorer::new(&query, &corpus), "", text);
     assert!(score > 0.0 && score < THRESHOLD, "{score}");
 }
 
@@ -176,7 +180,7 @@ proptest! {
     ) {
         let text = format!("{} {}", words.join(" "), filler.join(" "));
         let query = Query::parse(&words.join(" "));
-        let score = RelevanceScorer::new(&query, &corpus(&query, documents, frequency)).score("", &text);
+        let score = score_with(&RelevanceScorer::new(&query, &corpus(&query, documents, frequency)), "", &text);
         prop_assert!(score > THRESHOLD && score <= 1.0, "{}", score);
     }
 
