@@ -139,8 +139,8 @@ impl Engine {
         Self::open_as(Store::open(project, LockTimeout::Server)?, session_id, loaded, model, open_index)
     }
 
-    /// The same for a command that deletes memories. On a full disk it first deletes both databases, because changing a log
-    /// needs space. They are rebuilt from Markdown later.
+    /// Opens a store for a command that deletes memories. On a full disk it first deletes both databases, because changing a
+    /// log needs space. They are rebuilt from Markdown later.
     pub fn open_to_delete(project: &Path, network: Option<Arc<dyn Network>>) -> Result<Self, ToolError> {
         let layout = Layout::new(project);
         if !has_less_space_than(layout.store_dir(), SPACE_TO_DELETE) || layout.verify_dirs().is_err() {
@@ -160,11 +160,11 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The same with exactly these settings and without a network.
-    pub fn open_with(project: &Path, session_id: Option<String>, settings: &Settings) -> Result<Self, ToolError> {
+    /// Opens a store with these settings instead of the project's, for tests and measurements. It has no network.
+    pub fn open_with_settings(project: &Path, settings: &Settings) -> Result<Self, ToolError> {
         let loaded = LoadedSettings { settings: settings.clone(), ..LoadedSettings::default() };
         let model = embed::open_model(settings, None);
-        Self::open_as(Store::open(project, LockTimeout::Server)?, session_id, loaded, model, open_index)
+        Self::open_as(Store::open(project, LockTimeout::Server)?, None, loaded, model, open_index)
     }
 
     fn open_as(
@@ -216,7 +216,7 @@ impl Engine {
         self.refresh_while(&|| true)
     }
 
-    /// The same while `may_go_on` allows it. The next call does the rest.
+    /// Does what [`Engine::refresh`] does while `may_go_on` allows it. The next call does the rest.
     pub fn refresh_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
         match self.refresh_reporting(&mut |_| {}, may_go_on, may_go_on) {
             Err(ToolError::Interrupted) => Ok(ReindexOutput::default()),
@@ -224,8 +224,8 @@ impl Engine {
         }
     }
 
-    /// The same with `progress` for each file. Returns [`ToolError::Interrupted`] if something is left. `may_wait` decides
-    /// whether it waits for another indexing process.
+    /// Does what [`Engine::refresh`] does, with `progress` for each file. Returns [`ToolError::Interrupted`] if something is
+    /// left. `may_wait` decides whether it waits for another indexing process.
     pub fn refresh_reporting(
         &mut self,
         progress: &mut dyn FnMut(IndexProgress),

@@ -82,7 +82,7 @@ impl EvalStore {
 
     /// Returns an engine on the store, fully indexed.
     pub fn engine(&self, settings: &Settings) -> Result<Engine, String> {
-        let mut engine = Engine::open_with(&self.project, None, settings).map_err(|error| error.to_string())?;
+        let mut engine = Engine::open_with_settings(&self.project, settings).map_err(|error| error.to_string())?;
         engine.refresh().map_err(|error| error.to_string())?;
         while engine.embed_batch_anywhere().map_err(|error| error.to_string())?.has_more {}
         Ok(engine)

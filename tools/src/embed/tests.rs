@@ -203,7 +203,7 @@ fn a_question_is_compared_in_the_model_of_the_documents() {
         embedding_model: Some(path.to_string_lossy().into_owned()),
         ..Settings::default()
     };
-    let mut engine = Engine::open_with(project.path(), None, &settings).unwrap();
+    let mut engine = Engine::open_with_settings(project.path(), &settings).unwrap();
     for text in ["the token of a session", "the expiry of a token", "the price of gold"] {
         engine.save(&SaveInput::new(MemoryType::Learning, text.to_owned())).unwrap();
     }

@@ -172,7 +172,7 @@ mod tests {
 
     fn engine() -> (tempfile::TempDir, Engine) {
         let project = tempfile::tempdir().unwrap();
-        let engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         (project, engine)
     }
 

@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn old_days_get_one_summary_that_a_search_for_their_time_finds() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         save(&mut engine, MemoryType::UserPrompt, "Where should the tokens live?", 3);
         let decision = save(&mut engine, MemoryType::Decision, "Cache the tokens in Redis", 3);
         save(&mut engine, MemoryType::Learning, "The proxy drops idle connections after a minute", 9);
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn summary_goes_with_a_memory_that_it_repeats() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let decision = save(&mut engine, MemoryType::Decision, "Cache the tokens in Redis", 3);
         save(&mut engine, MemoryType::Decision, "Rate limits are per key", 3);
         summarise(&mut engine);
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn summary_is_composed_again_after_an_edit_or_a_replacement() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let old = save(&mut engine, MemoryType::Decision, "Cache the tokens in Redis", 3);
         let new = save(&mut engine, MemoryType::Decision, "Cache the tokens in memory", 8);
         summarise(&mut engine);

@@ -281,7 +281,7 @@ mod tests {
 
     fn engine_without_vectors(project: &Path) -> Engine {
         let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
-        Engine::open_with(project, None, &settings).unwrap()
+        Engine::open_with_settings(project, &settings).unwrap()
     }
 
     fn append_prompt(store: &mut Store, text: &str) {

@@ -73,7 +73,7 @@ mod tests {
 
     fn engine(project: &std::path::Path) -> Engine {
         let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
-        Engine::open_with(project, None, &settings).unwrap()
+        Engine::open_with_settings(project, &settings).unwrap()
     }
 
     #[test]

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn cleanup_deletes_old_and_spares_kept_types() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let now = Moment::from_unix(1_800_000_000, Some(0)).unwrap();
         let arrivals = (0..22).map(|n| {
             let draft = Draft {

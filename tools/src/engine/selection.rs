@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn conclusions_are_forgotten_with_their_prompt() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let prompt = put(&mut engine, MemoryType::UserPrompt, "We take zlib", MemoryAttributes::default());
         let other = put(&mut engine, MemoryType::UserPrompt, "We take tabs", MemoryAttributes::default());
         let from = |source: &MemoryId| MemoryAttributes { source: Some(source.clone()), ..MemoryAttributes::default() };

@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_task_is_open_blocked_or_done() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let first = save(&mut engine, MemoryType::Task, "A: renew the certificate", None, None);
         save(&mut engine, MemoryType::Task, "B: cut over the DNS", Some(&first), None);
         save(&mut engine, MemoryType::Task, "C: send the list (blocked by: Dana)", None, None);
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn closing_a_handmade_task_ticks_its_checkbox() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let log = engine.store.layout().store_path("2026-01-28.md");
         std::fs::write(&log, "# 2026-01-28\n\n## Task\n\n- [ ] Renew the certificate\n- [ ] Rename the job\n").unwrap();
         engine.store.sync_log("2026-01-28.md").unwrap();
@@ -204,7 +204,7 @@ mod tests {
     #[case::in_the_text("B: cut over (waiting for Dana) now", None, "B: cut over (waiting for Dana) now")]
     fn unblocked_task_is_open(#[case] text: &str, #[case] waits_for: Option<&str>, #[case] expected: &str) {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let id = save(&mut engine, MemoryType::Task, text, waits_for, None);
         assert_eq!(states(&mut engine)[0].1, TaskState::Blocked("Dana".to_owned()));
         engine.unblock_task(&id).unwrap();
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn only_tasks_are_closed() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let id = save(&mut engine, MemoryType::Decision, "The job keeps its name", None, None);
         let error = engine.close_task(&id, None).unwrap_err();
         assert!(error.to_string().contains("is a decision, not a task"), "{error}");
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn reason_for_closing_a_task_is_cleaned() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let id = save(&mut engine, MemoryType::Task, "Push the tag", None, None);
         let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
         let closed = engine.close_task(&id, Some(&format!("pushed with {token}"))).unwrap();
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn reason_for_closing_a_task_is_forgotten_with_it() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let id = save(&mut engine, MemoryType::Task, "Move the ledger to zanzibar", None, None);
         let other = save(&mut engine, MemoryType::Task, "Renew the certificate", None, None);
         engine.close_task(&id, Some("zanzibar has it")).unwrap();

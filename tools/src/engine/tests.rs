@@ -80,7 +80,7 @@ proptest! {
             std::fs::write(layout.store_path(name), text + &lines.join("\n")).unwrap();
         }
         let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
-        let mut engine = Engine::open_with(project.path(), None, &settings).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &settings).unwrap();
         for _ in 0..2 {
             engine.refresh().unwrap();
             let rows = engine.list(&MemoryFilter::default(), 1000).unwrap();

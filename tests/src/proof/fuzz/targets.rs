@@ -133,7 +133,7 @@ fn fault_only(outcome: Result<(), ToolError>) -> Result<(), String> {
 
 fn open_engine(project: &Path) -> Engine {
     let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
-    let mut engine = Engine::open_with(project, None, &settings).expect("a new store can be opened");
+    let mut engine = Engine::open_with_settings(project, &settings).expect("a new store can be opened");
     for n in 0..30 {
         let input = SaveInput {
             kind: MemoryType::Decision,

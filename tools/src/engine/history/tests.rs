@@ -35,7 +35,7 @@ fn engine() -> (tempfile::TempDir, Engine) {
     for (name, text) in [("2026-01-27.md", FIRST), ("2026-01-28.md", SECOND)] {
         std::fs::write(layout.store_path(name), text).unwrap();
     }
-    let mut engine = Engine::open_with(project.path(), None, &schema::settings::Settings::default()).unwrap();
+    let mut engine = Engine::open_with_settings(project.path(), &schema::settings::Settings::default()).unwrap();
     engine.refresh().unwrap();
     (project, engine)
 }

@@ -25,7 +25,7 @@ struct ReviewPair {
 
 fn engine() -> (tempfile::TempDir, Engine) {
     let project = tempfile::tempdir().unwrap();
-    let engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+    let engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
     (project, engine)
 }
 

@@ -26,7 +26,7 @@ struct SearchFixture {
 
 fn fixture(settings: &Settings, notes: &[String]) -> SearchFixture {
     let project = tempfile::tempdir().unwrap();
-    let mut engine = Engine::open_with(project.path(), None, settings).unwrap();
+    let mut engine = Engine::open_with_settings(project.path(), settings).unwrap();
     for content in notes {
         engine.save(&SaveInput::new(MemoryType::Learning, content.clone())).unwrap();
     }

@@ -9,7 +9,7 @@ use super::*;
 
 fn project() -> (tempfile::TempDir, String) {
     let project = tempfile::tempdir().unwrap();
-    let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+    let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
     let content = "Acknowledge \u{1b}[2J webhooks after the commit".to_owned();
     let saved = engine.save(&SaveInput::new(MemoryType::Decision, content));
     (project, saved.unwrap().id)
@@ -73,7 +73,7 @@ fn requested_changes_finish_before_the_end() {
     worker.send(find_request(1, "webhooks"));
     worker.send(BrowseRequest::Delete { ids: vec![id.clone()] });
     drop(worker);
-    let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+    let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
     assert_eq!(engine.peek(&id).unwrap(), None);
 }
 
@@ -89,7 +89,7 @@ fn failed_request_reports_its_error() {
 #[test]
 fn tasks_are_listed_with_their_state() {
     let (project, _) = project();
-    let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+    let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
     let input = |content: &str| SaveInput::new(MemoryType::Task, content.to_owned());
     let [done, open] = ["Rename the job", "Cut over the DNS"].map(|text| engine.save(&input(text)).unwrap().id);
     drop(engine);
