@@ -245,7 +245,7 @@ fn hit_flags(passage: &Passage) -> Vec<String> {
     if passage.path() == LONG_TERM_FILE {
         flags.push("long_term");
     }
-    if let Passage::Memory(row) = passage {
+    if let Some(row) = passage.row() {
         flags.extend(row.memory.attributes.pinned.then_some("pinned"));
         flags.extend((row.memory.kind == MemoryType::Task && !row.is_open_task()).then_some("done"));
         if let Some(state) = row.shared_state(&Moment::now()) {

@@ -120,18 +120,20 @@ impl Passage {
         }
     }
 
-    pub(super) fn memory(&self) -> Option<&Memory> {
+    /// The row of a memory; a passage of Markdown has none.
+    pub(super) fn row(&self) -> Option<&MemoryRow> {
         match self {
-            Self::Memory(row) => Some(&row.memory),
+            Self::Memory(row) => Some(row),
             Self::Chunk(_) => None,
         }
     }
 
+    pub(super) fn memory(&self) -> Option<&Memory> {
+        self.row().map(|row| &row.memory)
+    }
+
     pub(super) fn superseded_by(&self) -> Option<&MemoryId> {
-        match self {
-            Self::Memory(row) => row.superseded_by.as_ref(),
-            Self::Chunk(_) => None,
-        }
+        self.row()?.superseded_by.as_ref()
     }
 
     /// The time of capture, or the day of its log.
@@ -296,10 +298,7 @@ fn gather_unindexed(store: &Store, index: &Index, narrowing: &SearchFilter) -> R
 
 /// Whether a passage only repeats what the asking model knows.
 pub(super) fn is_echo(narrowing: &SearchFilter, passage: &Passage) -> bool {
-    match (&narrowing.echo, passage) {
-        (Some(echo), Passage::Memory(row)) => echo.is_echo(row),
-        _ => false,
-    }
+    narrowing.echo.as_ref().zip(passage.row()).is_some_and(|(echo, row)| echo.is_echo(row))
 }
 
 pub(super) fn passes_filter(narrowing: &SearchFilter, passage: &Passage) -> bool {

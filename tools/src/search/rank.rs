@@ -72,10 +72,7 @@ pub(super) fn rank(
 /// Superseded and retired statements are last, unless the question asks for the past.
 fn order(ranked: &mut [RankedCandidate], asks_past: bool) {
     let now = Moment::now();
-    let state = |ranked: &RankedCandidate| match &ranked.candidate.passage {
-        Passage::Memory(row) => row.shared_state(&now),
-        Passage::Chunk(_) => None,
-    };
+    let state = |ranked: &RankedCandidate| ranked.row()?.shared_state(&now);
     ranked.sort_by(|a, b| {
         let is_outdated = |ranked: &RankedCandidate| {
             let is_over =

@@ -3,7 +3,7 @@
 use schema::model::moment::Moment;
 use schema::store::MemoryRow;
 
-use super::candidate::{Candidate, Passage};
+use super::candidate::Candidate;
 use super::dates::AskedTimes;
 use super::options::Scoring;
 
@@ -20,10 +20,7 @@ pub(super) struct RankedCandidate {
 impl RankedCandidate {
     /// The row of a memory; a passage of Markdown has none.
     pub(super) fn row(&self) -> Option<&MemoryRow> {
-        match &self.candidate.passage {
-            Passage::Memory(row) => Some(row),
-            Passage::Chunk(_) => None,
-        }
+        self.candidate.passage.row()
     }
 }
 
