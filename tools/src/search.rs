@@ -12,7 +12,6 @@ mod echo;
 mod fusion;
 mod korean_stem;
 mod leg_weights;
-mod options;
 mod phrasing_pass;
 mod phrasings;
 pub mod query;
@@ -47,9 +46,9 @@ pub use answer::append_notice;
 use candidate::Breadth;
 use dates::AskedTimes;
 use echo::EchoFilter;
-pub use options::{Asker, Scoring, SearchOptions};
 use phrasing_pass::{PhrasingPass, split_cause};
 use ranked_candidate::RankContext;
+pub use request::{Asker, Scoring, SearchOptions};
 use request::{Phrasing, SearchRequest};
 use vector_leg::VectorLeg;
 
@@ -84,7 +83,7 @@ pub fn search(
     let fallback = find_fallback(store, index, options, &request)?;
     let effective_options =
         fallback.as_ref().map_or(options, |fallback| SearchOptions { model: Some(&fallback.model), ..options });
-    let (leg, leg_fault) = split_cause(vector_leg(index, effective_options, fallback.as_ref(), &request))?;
+    let (leg, leg_cause) = split_cause(vector_leg(index, effective_options, fallback.as_ref(), &request))?;
     let leg = leg.flatten();
     let mut corpora = Vec::with_capacity(request.phrasings.len());
     for phrasing in &mut request.phrasings {
@@ -96,11 +95,11 @@ pub fn search(
         passes.push(PhrasingPass::prepare(leg.as_ref(), effective_options, phrasing, corpus, breadth, now)?);
     }
     let documents = passes[0].corpus.documents;
-    let (ranking, fault) = {
+    let (ranking, cause) = {
         // One transaction, so that all statements see one state and lock only once.
         let _rows = store.snapshot()?;
         let _index = index.snapshot()?;
-        let (results, scan_fault) = phrasing_pass::search_phrasings(store, index, &request, leg.as_ref(), &passes)?;
+        let (results, scan_cause) = phrasing_pass::search_phrasings(store, index, &request, leg.as_ref(), &passes)?;
         let (lists, weights): (Vec<_>, Vec<_>) =
             results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
         let asks_past = text_features::asks_for_past(request.question());
@@ -121,13 +120,13 @@ pub fn search(
             request.question(),
             request.min_score,
         );
-        let fault = passes[0].fault.clone().or(scan_fault).or(leg_fault);
-        (Ranking { candidates: ranked, lead, documents }, fault)
+        let cause = passes[0].cause.clone().or(scan_cause).or(leg_cause);
+        (Ranking { candidates: ranked, lead, documents }, cause)
     };
     let mut output = answer::build_output(store, &request, ranking)?;
     match fallback {
         Some(fallback) => answer::add_fallback_notice(&mut output, &fallback.model, &fallback.cause),
-        None => answer::add_provider_notice(&mut output, index, options, fault)?,
+        None => answer::add_provider_notice(&mut output, index, options, cause)?,
     }
     Ok(output)
 }

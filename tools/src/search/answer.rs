@@ -9,10 +9,9 @@ use schema::store::{CatchUpOutcome, Locator, Store};
 use schema::tool::{Confidence, Hit, SearchMode, SearchOutput, SearchSource};
 
 use super::candidate::{Passage, ScoreReasons};
-use super::options::SearchOptions;
 use super::query::Query;
 use super::ranked_candidate::{RankLifts, RankedCandidate};
-use super::request::SearchRequest;
+use super::request::{SearchOptions, SearchRequest};
 use super::snippet::snippet;
 use super::term_matcher::TermMatcher;
 use super::text_features;
@@ -320,14 +319,14 @@ pub(super) fn add_provider_notice(
     output: &mut SearchOutput,
     index: &Index,
     options: SearchOptions<'_>,
-    fault: Option<String>,
+    cause: Option<String>,
 ) -> Result<(), ToolError> {
     let Some(model) = options.model else { return Ok(()) };
     let identity = model.embedder.identity();
     output.provider.clone_from(&identity.provider);
     output.model = Some(identity.model.clone());
     let mut notices: Vec<String> = output.notice.take().into_iter().collect();
-    match fault {
+    match cause {
         Some(cause) => notices.push(format!("searched by words only: {cause}")),
         None if !index.is_current_model(identity)? => {
             notices.push(format!("searched by words only: {identity} has no vectors yet"));

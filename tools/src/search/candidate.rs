@@ -47,7 +47,7 @@ impl Breadth {
 /// Most candidates read if a filter may exclude most of them.
 const FULLTEXT_CANDIDATES_FILTERED: usize = 20_000;
 
-/// The same for near passages by vector.
+/// Most near passages by vector read if a filter may exclude most of them.
 const VECTOR_CANDIDATES_FILTERED: usize = 4_000;
 
 /// Memories read of the days that a question names.
@@ -141,7 +141,7 @@ impl Passage {
         match self {
             Self::Memory(row) => Some(row.memory.at),
             Self::Chunk(chunk) => match LogKind::from_path(&chunk.path)? {
-                LogKind::Daily(day) => Some(Moment::from_local_unknown(day, chrono::NaiveTime::MIN)),
+                LogKind::Daily(day) => Some(Moment::from_local_unknown(day, NaiveTime::MIN)),
                 LogKind::LongTerm | LogKind::Team => None,
             },
         }
@@ -289,24 +289,21 @@ fn gather_of_days(
 }
 
 /// Rows that are not indexed yet.
-fn gather_unindexed(store: &Store, index: &Index, narrowing: &SearchFilter) -> Result<Vec<UnscoredPassage>, ToolError> {
+fn gather_unindexed(store: &Store, index: &Index, filter: &SearchFilter) -> Result<Vec<UnscoredPassage>, ToolError> {
     let rows = store.rows().inserted_after(index.watermark(store.rows())?, MAX_UNINDEXED)?;
     let passages = rows.into_iter().map(|row| Passage::Memory(Box::new(row)));
-    let admitted = passages.filter(|passage| passes_filter(narrowing, passage));
+    let admitted = passages.filter(|passage| passes_filter(filter, passage));
     Ok(admitted.map(|passage| UnscoredPassage { passage, document: None, is_answer: true }).collect())
 }
 
 /// Whether a passage only repeats what the asking model knows.
-pub(super) fn is_echo(narrowing: &SearchFilter, passage: &Passage) -> bool {
-    narrowing.echo.as_ref().zip(passage.row()).is_some_and(|(echo, row)| echo.is_echo(row))
+pub(super) fn is_echo(filter: &SearchFilter, passage: &Passage) -> bool {
+    filter.echo.as_ref().zip(passage.row()).is_some_and(|(echo, row)| echo.is_echo(row))
 }
 
-pub(super) fn passes_filter(narrowing: &SearchFilter, passage: &Passage) -> bool {
+pub(super) fn passes_filter(filter: &SearchFilter, passage: &Passage) -> bool {
     let memory = passage.memory();
-    let source = match passage {
-        Passage::Memory(_) => SearchSource::Memory,
-        Passage::Chunk(_) => SearchSource::Chunks,
-    };
+    let source = if memory.is_some() { SearchSource::Memory } else { SearchSource::Chunks };
     let in_path = |wanted: &String| {
         let path = passage.path();
         path == wanted
@@ -314,14 +311,14 @@ pub(super) fn passes_filter(narrowing: &SearchFilter, passage: &Passage) -> bool
             || path.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.starts_with('/'))
     };
     let at = passage.at().map(|at| at.unix());
-    narrowing.kind.is_none_or(|kind| memory.is_some_and(|memory| memory.kind == kind))
-        && narrowing.source.is_none_or(|wanted| wanted == source)
-        && narrowing.session_id.as_ref().is_none_or(|id| memory.is_some_and(|memory| memory.session_id == *id))
-        && narrowing.since.is_none_or(|since| at.is_some_and(|at| at >= since))
-        && narrowing.until.is_none_or(|until| at.is_some_and(|at| at <= until))
-        && narrowing.path.as_ref().is_none_or(in_path)
-        && narrowing.tag.as_ref().is_none_or(|tag| tags::has_tag(memory, &[passage.text(), &passage.title()], tag))
-        && !is_echo(narrowing, passage)
+    filter.kind.is_none_or(|kind| memory.is_some_and(|memory| memory.kind == kind))
+        && filter.source.is_none_or(|wanted| wanted == source)
+        && filter.session_id.as_ref().is_none_or(|id| memory.is_some_and(|memory| memory.session_id == *id))
+        && filter.since.is_none_or(|since| at.is_some_and(|at| at >= since))
+        && filter.until.is_none_or(|until| at.is_some_and(|at| at <= until))
+        && filter.path.as_ref().is_none_or(in_path)
+        && filter.tag.as_ref().is_none_or(|tag| tags::has_tag(memory, &[passage.text(), &passage.title()], tag))
+        && !is_echo(filter, passage)
 }
 
 /// How a relevance was computed.

@@ -4,7 +4,6 @@
 //! measured; see docs/dev/retrieval.md.
 
 mod features;
-mod neighbours;
 
 use std::collections::HashMap;
 
@@ -18,16 +17,14 @@ use super::candidate::{
 use super::context::{ContextPosition, add_context};
 use super::dates::AskedTimes;
 use super::leg_weights::{LegWeighting, PassageForm, relevance_by_nearness};
-use super::options::{Scoring, SearchOptions};
 use super::relevance::{RelevanceScorer, TermEvidence};
-use super::request::SearchFilter;
+use super::request::{Scoring, SearchFilter, SearchOptions};
 use super::text_features::{self, UTTERANCE};
 use super::vector_leg::VectorScores;
 use crate::error::ToolError;
 use crate::index::{Document, Index};
 use crate::text::script::Script;
 use features::{QuestionFeatures, passage_day};
-use neighbours::neighbour_documents;
 
 /// Relevance of a passage of the day if nothing but the day is asked for.
 const OF_DAY: f32 = 0.5;
@@ -40,7 +37,7 @@ const WORDS_ALONE: f32 = 0.6;
 
 /// The fused relevance that becomes the default threshold. See docs/dev/retrieval.md.
 const AT_THRESHOLD: f32 = 0.455;
-/// The same in a very long passage, which has many words of the question by chance.
+/// The fused relevance that becomes the default threshold in a very long passage, which has many words of the question by chance.
 const AT_THRESHOLD_IN_VERY_LONG: f32 = 0.50;
 /// A passage with more tokens is very long.
 const VERY_LONG: u32 = 240;
@@ -54,13 +51,6 @@ const MAX_PER_STORE: f32 = 0.1;
 const THRESHOLD_PER_LENGTH: f32 = 0.12;
 const USUAL_WORDS: f32 = 10.0;
 const MAX_PER_LENGTH: f32 = 0.2;
-
-/// A question and the times that it asks about.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SearchQuestion<'a> {
-    pub(super) text: &'a str,
-    pub(super) asked_times: &'a AskedTimes,
-}
 
 /// The legs of a search.
 #[derive(Debug)]
@@ -81,14 +71,15 @@ pub(super) struct SearchLegs<'a> {
 impl<'a> SearchLegs<'a> {
     pub(super) fn new(
         options: SearchOptions<'a>,
-        SearchQuestion { text: question, asked_times }: SearchQuestion<'a>,
-        narrowing: &'a SearchFilter,
+        question: &str,
+        asked_times: &'a AskedTimes,
+        filter: &'a SearchFilter,
         breadth: Breadth,
         relevance: &'a RelevanceScorer<'a>,
         nearness: Option<&'a VectorScores>,
     ) -> Self {
         Self {
-            filter: narrowing,
+            filter,
             breadth,
             relevance,
             nearness,
@@ -283,6 +274,29 @@ fn add_neighbours(
         }
     }
     Ok(())
+}
+
+/// The previous and next document: in its session or in its file.
+fn neighbour_documents(
+    store: &Store,
+    index: &Index,
+    gathered: &UnscoredPassage,
+) -> Result<(Option<Document>, Option<Document>), ToolError> {
+    match (&gathered.passage, gathered.document) {
+        (Passage::Memory(row), _) if row.memory.kind.is_event() && !row.memory.session_id.is_empty() => {
+            let (before, after) = store.rows().neighbour_seqs(row)?;
+            Ok((before.map(Document::Memory), after.map(Document::Memory)))
+        }
+        (Passage::Chunk(chunk), Some(Document::Chunk(id))) => {
+            // Chunk ids of a file are in order.
+            let of_file = |id: i64| -> Result<Option<Document>, ToolError> {
+                let other = index.chunk(id)?.filter(|other| other.path == chunk.path);
+                Ok(other.map(|_| Document::Chunk(id)))
+            };
+            Ok((of_file(id - 1)?, of_file(id + 1)?))
+        }
+        _ => Ok((None, None)),
+    }
 }
 
 /// The session or file of a passage.

@@ -2,7 +2,7 @@
 
 use schema::settings::LegWeights;
 
-use super::options::{Scoring, SearchOptions};
+use super::request::{Scoring, SearchOptions};
 use crate::embed::EmbeddingLocation;
 
 /// Weights for a model that reads sentences. See docs/dev/retrieval.md.

@@ -7,10 +7,9 @@ use schema::store::Store;
 
 use super::candidate::{self, Breadth, Candidate, UnscoredPassage};
 use super::dates::AskedTimes;
-use super::fusion::{self, SearchLegs, SearchQuestion};
-use super::options::SearchOptions;
+use super::fusion::{self, SearchLegs};
 use super::relevance::RelevanceScorer;
-use super::request::{Phrasing, SearchRequest};
+use super::request::{Phrasing, SearchOptions, SearchRequest};
 use super::vector_leg::{VectorLeg, VectorQuestion, VectorScores};
 use crate::embed::{EmbeddingLocation, EmbeddingModel};
 use crate::error::ToolError;
@@ -32,7 +31,7 @@ pub(super) struct PhrasingPass<'s> {
     breadth: Breadth,
     vector_question: Option<VectorQuestion>,
     /// Why this phrasing is not compared by vectors although there is a model.
-    pub(super) fault: Option<String>,
+    pub(super) cause: Option<String>,
 }
 
 /// The result of one phrasing.
@@ -74,10 +73,10 @@ impl<'s> PhrasingPass<'s> {
         let leg = leg.filter(|_| !is_unknown && !phrasing.query.is_empty());
         let embedded = leg.map(|leg| leg.embed(phrasing.question(), phrasing.query.translations())).transpose();
         let (embedded, cause) = split_cause(embedded)?;
-        let fault = cause.or_else(|| is_unknown.then(|| UNKNOWN.to_owned()));
+        let cause = cause.or_else(|| is_unknown.then(|| UNKNOWN.to_owned()));
         let asked_times = AskedTimes::parse(phrasing.question(), now.date());
         let vector_question = embedded.flatten().flatten();
-        Ok(Self { phrasing, options, corpus, asked_times, breadth, vector_question, fault })
+        Ok(Self { phrasing, options, corpus, asked_times, breadth, vector_question, cause })
     }
 
     fn gather_by_words(
@@ -98,11 +97,12 @@ impl<'s> PhrasingPass<'s> {
         by_words: Vec<UnscoredPassage>,
         nearness: Option<&VectorScores>,
     ) -> Result<PhrasingResult, ToolError> {
-        let days = self.asked_times.all_days(self.phrasing.question());
+        let (question, asked_times) = (self.phrasing.question(), &self.asked_times);
+        let days = asked_times.all_days(question);
         let gathered = candidate::add_remaining(store, index, request, by_words, nearness, &days)?;
         let relevance = RelevanceScorer::new(&self.phrasing.query, &self.corpus);
-        let question = SearchQuestion { text: self.phrasing.question(), asked_times: &self.asked_times };
-        let legs = SearchLegs::new(self.options, question, &request.filter, self.breadth, &relevance, nearness);
+        let legs =
+            SearchLegs::new(self.options, question, asked_times, &request.filter, self.breadth, &relevance, nearness);
         let candidates = fusion::fuse_scores(store, index, gathered, &legs)?;
         Ok(PhrasingResult { candidates, weights: relevance.weights().to_vec() })
     }
@@ -127,7 +127,7 @@ pub(super) fn search_phrasings(
         Some(leg) => (gather(), leg.scan(&questions)),
         None => (gather(), Ok(Vec::new())),
     };
-    let (scanned, fault) = split_cause(scanned)?;
+    let (scanned, cause) = split_cause(scanned)?;
     let mut scanned = scanned.unwrap_or_default().into_iter();
     let score = |(pass, by_words): (&PhrasingPass<'_>, Result<Vec<UnscoredPassage>, ToolError>)| {
         let nearness = match (leg, &pass.vector_question) {
@@ -139,7 +139,7 @@ pub(super) fn search_phrasings(
         pass.score(store, index, request, by_words?, nearness.as_ref())
     };
     let results = passes.iter().zip(gathered).map(score).collect::<Result<Vec<_>, _>>()?;
-    Ok((results, fault))
+    Ok((results, cause))
 }
 
 /// Runs both in parallel if a second thread is available.

@@ -15,8 +15,8 @@ use schema::store::MemoryRow;
 
 use super::candidate::{Candidate, Passage};
 use super::dates::AskedTimes;
-use super::options::Scoring;
 use super::ranked_candidate::{COMPARED, RankContext, RankLifts, RankedCandidate};
+use super::request::Scoring;
 
 /// Bonus of conclusions and notes over logged events.
 const CURATED: f32 = 0.06;

@@ -5,7 +5,7 @@ use schema::store::MemoryRow;
 
 use super::candidate::Candidate;
 use super::dates::AskedTimes;
-use super::options::Scoring;
+use super::request::Scoring;
 
 /// Passages compared for duplicates.
 pub(super) const COMPARED: usize = 100;

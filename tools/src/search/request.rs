@@ -1,14 +1,15 @@
-//! Validates a search request and applies defaults.
+//! A search request: what is asked, by whom, and how to score. Validates it and applies defaults.
 
 use schema::files::layout::STORE_DIR;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
-use schema::settings::{SEARCH_RESULTS, SEARCH_TOKENS};
+use schema::settings::{LegWeights, SEARCH_RESULTS, SEARCH_TOKENS};
 use schema::tool::{SearchInput, SearchSource};
 
 use super::echo::EchoFilter;
 use super::query::{self, Query};
 use super::tags;
+use crate::embed::EmbeddingModel;
 use crate::error::ToolError;
 use crate::time_expression::{parse_since, parse_until};
 
@@ -16,6 +17,42 @@ use crate::time_expression::{parse_since, parse_until};
 const MAX_ALSO: usize = 4;
 
 const DEFAULT_SCORE: f64 = 0.35;
+
+/// How to search, and for whom.
+#[derive(Debug, Clone, Copy)]
+pub struct SearchOptions<'m> {
+    /// `None` for a search by words alone.
+    pub model: Option<&'m EmbeddingModel>,
+    pub scoring: Scoring,
+    pub asker: Asker,
+    /// The session of the host, or an empty text.
+    pub session_id: &'m str,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asker {
+    /// A person, to whom every memory is shown.
+    Person,
+    /// A model, which knows its current turn.
+    Model,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scoring {
+    /// All legs. `None` for the measured weights of this kind of model.
+    Full(Option<LegWeights>),
+    /// Only the words of the passage itself.
+    Words,
+    /// 0.7 of the vector score and 0.3 of the word score, and nothing else.
+    Stated,
+}
+
+impl From<Option<LegWeights>> for Scoring {
+    fn from(weights: Option<LegWeights>) -> Self {
+        if weights == Some(LegWeights::VECTOR_HEAVY) { Self::Stated } else { Self::Full(weights) }
+    }
+}
 
 /// A valid search request.
 #[derive(Debug, Clone)]
