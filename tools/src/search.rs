@@ -46,8 +46,8 @@ pub use answer::append_notice;
 use candidate::Breadth;
 use dates::AskedTimes;
 use echo::EchoFilter;
-use phrasing_pass::{PhrasingPass, split_cause};
-use ranked_candidate::RankContext;
+use phrasing_pass::{PhrasingPass, PhrasingResult, split_cause};
+use ranked_candidate::{RankContext, RankedCandidate};
 pub use request::{Asker, Scoring, SearchOptions};
 use request::{Phrasing, SearchRequest};
 use vector_leg::VectorLeg;
@@ -94,34 +94,14 @@ pub fn search(
     for ((phrasing, corpus), breadth) in request.phrasings.iter().zip(corpora).zip(breadths) {
         passes.push(PhrasingPass::prepare(leg.as_ref(), effective_options, phrasing, corpus, breadth, now)?);
     }
-    let documents = passes[0].corpus.documents;
     let (ranking, cause) = {
         // One transaction, so that all statements see one state and lock only once.
         let _rows = store.snapshot()?;
         let _index = index.snapshot()?;
         let (results, scan_cause) = phrasing_pass::search_phrasings(store, index, &request, leg.as_ref(), &passes)?;
-        let (lists, weights): (Vec<_>, Vec<_>) =
-            results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
-        let asks_past = text_features::asks_for_past(request.question());
-        let asks_decision = text_features::asks_for_decision(request.question());
-        let asked_times = AskedTimes::parse(request.question(), now.date());
-        let only_times = Some(&asked_times).filter(|times| times.are_all(request.question()));
-        let is_kept = |older: &MemoryId, newer: &MemoryId| {
-            let notes = store.rows().notes_about(older).unwrap_or_default();
-            notes.iter().any(|note| keeps_both(note, newer))
-        };
-        let context =
-            RankContext { only_times, now, scoring: options.scoring, asks_past, asks_decision, weights: &weights };
-        let mut ranked = rank::rank(phrasings::merge(lists), &context, &is_kept);
-        let lead = answer::lead_of_first(&ranked);
-        answers_first::put_answers_first(
-            request.filter.echo.as_ref(),
-            &mut ranked,
-            request.question(),
-            request.min_score,
-        );
+        let (candidates, lead) = rank_results(store, &request, results, options.scoring, now);
         let cause = passes[0].cause.clone().or(scan_cause).or(leg_cause);
-        (Ranking { candidates: ranked, lead, documents }, cause)
+        (Ranking { candidates, lead, documents: passes[0].corpus.documents }, cause)
     };
     let mut output = answer::build_output(store, &request, ranking)?;
     match fallback {
@@ -206,6 +186,36 @@ fn corpus_with_spellings(index: &Index, phrasing: &mut Phrasing) -> Result<Corpu
         return Ok(index.fulltext().corpus(phrasing.query.all_terms())?);
     }
     Ok(corpus)
+}
+
+/// The final order of what the phrasings found, and the lead of the first one before answers were moved next to their prompts.
+fn rank_results(
+    store: &Store,
+    request: &SearchRequest,
+    results: Vec<PhrasingResult>,
+    scoring: Scoring,
+    now: &Moment,
+) -> (Vec<RankedCandidate>, f32) {
+    let question = request.question();
+    let (lists, weights): (Vec<_>, Vec<_>) =
+        results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
+    let asked_times = AskedTimes::parse(question, now.date());
+    let context = RankContext {
+        now,
+        scoring,
+        asks_past: text_features::asks_for_past(question),
+        only_times: Some(&asked_times).filter(|times| times.are_all(question)),
+        asks_decision: text_features::asks_for_decision(question),
+        weights: &weights,
+    };
+    let is_kept = |older: &MemoryId, newer: &MemoryId| {
+        let notes = store.rows().notes_about(older).unwrap_or_default();
+        notes.iter().any(|note| keeps_both(note, newer))
+    };
+    let mut ranked = rank::rank(phrasings::merge(lists), &context, &is_kept);
+    let lead = answer::lead_of_first(&ranked);
+    answers_first::put_answers_first(request.filter.echo.as_ref(), &mut ranked, question, request.min_score);
+    (ranked, lead)
 }
 
 /// Whether a review decided for good that a memory is kept next to a newer one.
