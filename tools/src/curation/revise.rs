@@ -16,41 +16,42 @@ pub fn edit_attributes(
 ) -> Result<Option<MemoryRow>, StoreError> {
     store.require_writable()?;
     let Some(row) = store.rows().by_id(id)? else { return Ok(None) };
-    let Some(kind) = LogKind::from_path(&row.path) else { return Ok(None) };
-    let lock = store.lock()?;
-    store.rewrite_log(&row.path, |bytes| {
-        let entry = find_entry(bytes, &row.memory, &row.path, kind)?;
-        let mut memory = entry.memory.clone();
+    edit_entry(store, &row, |entry| {
+        let mut memory = entry.clone();
         edit(&mut memory.attributes);
-        let rewritten = || {
-            let (range, text) = entry_replacement(bytes, &entry, &memory, kind);
-            [&bytes[..range.start], &text, &bytes[range.end..]].concat()
-        };
-        (memory != entry.memory).then(rewritten)
-    })?;
-    drop(lock);
-    store.sync_log(&row.path)?;
-    Ok(store.rows().by_id(id)?)
+        (memory != *entry).then_some(memory)
+    })
 }
 
 /// Changes a memory's text in its log. Its id, type, time and attributes stay. Returns the new row, or `None` if the entry is gone or does not
 /// have the text of `before` any more.
 pub fn edit_content(store: &mut Store, before: &MemoryRow, content: &str) -> Result<Option<MemoryRow>, StoreError> {
     store.require_writable()?;
-    let (id, path) = (&before.memory.id, &before.path);
-    let Some(kind) = LogKind::from_path(path) else { return Ok(None) };
-    let lock = store.lock()?;
     let mut is_same = false;
-    store.rewrite_log(path, |bytes| {
-        let entry = find_entry(bytes, &before.memory, path, kind)?;
-        is_same = entry.memory.content == before.memory.content;
-        let memory = Memory { content: content.to_owned(), ..entry.memory.clone() };
+    let row = edit_entry(store, before, |entry| {
+        is_same = entry.content == before.memory.content;
+        is_same.then(|| Memory { content: content.to_owned(), ..entry.clone() })
+    })?;
+    Ok(row.filter(|_| is_same))
+}
+
+/// Replaces the entry of a row by what `edit` makes of it, unless that is `None`, and returns the row as it is then.
+fn edit_entry(
+    store: &mut Store,
+    row: &MemoryRow,
+    mut edit: impl FnMut(&Memory) -> Option<Memory>,
+) -> Result<Option<MemoryRow>, StoreError> {
+    let Some(kind) = LogKind::from_path(&row.path) else { return Ok(None) };
+    let lock = store.lock()?;
+    store.rewrite_log(&row.path, |bytes| {
+        let entry = find_entry(bytes, &row.memory, &row.path, kind)?;
+        let memory = edit(&entry.memory)?;
         let (range, text) = entry_replacement(bytes, &entry, &memory, kind);
-        is_same.then(|| [&bytes[..range.start], &text, &bytes[range.end..]].concat())
+        Some([&bytes[..range.start], &text, &bytes[range.end..]].concat())
     })?;
     drop(lock);
-    store.sync_log(path)?;
-    if is_same { Ok(store.rows().by_id(id)?) } else { Ok(None) }
+    store.sync_log(&row.path)?;
+    Ok(store.rows().by_id(&row.memory.id)?)
 }
 
 /// Moves a memory from its log to `MEMORY.md` and returns the new row, or `None` if the id is unknown.
