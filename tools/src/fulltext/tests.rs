@@ -118,6 +118,24 @@ fn creating_twice_keeps_what_is_there() {
     assert_eq!(FullText::new(&connection).documents().unwrap(), 5);
 }
 
+#[rstest]
+#[case::equal("catch", &["catch"])]
+#[case::swapped("elasticsaerch", &["elasticsearch"])]
+#[case::missing("keyclak", &["keycloak"])]
+#[case::replaced("terrafurm", &["terraform"])]
+#[case::two("plawyrigth", &["playwright"])]
+#[case::two_of_a_short_word("cache", &[])]
+#[case::far("session", &[])]
+fn similar_terms_have_few_edits(#[case] term: &str, #[case] expected: &[&str]) {
+    let connection = Connection::open_in_memory().unwrap();
+    let fulltext = FullText::new(&connection);
+    fulltext.create().unwrap();
+    let mut writer = fulltext.writer();
+    writer.insert(1, "", "catch elasticsearch keycloak terraform playwright cookies").unwrap();
+    writer.finish().unwrap();
+    assert_eq!(fulltext.similar_terms(term).unwrap(), expected);
+}
+
 /// Texts of common and rare words.
 fn generated_text(number: i64) -> String {
     let mut state = (number as u32 + 1).wrapping_mul(0x9E37_79B9);
