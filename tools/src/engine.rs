@@ -4,7 +4,6 @@
 
 mod code_changes;
 mod compact;
-mod confirm;
 mod curate;
 mod day_summaries;
 mod details;
@@ -69,7 +68,7 @@ use crate::search::append_notice;
 #[cfg(test)]
 mod tests;
 
-pub use confirm::ConfirmedMemory;
+pub use curate::ConfirmedMemory;
 pub use disk_usage::DiskUsage;
 pub use edit::EditedMemory;
 pub use embedding::EmbeddingStep;

@@ -1,14 +1,28 @@
-//! Changes existing memories: promotes, pins and replaces them.
+//! Changes existing memories: promotes, pins, replaces and confirms them.
 
-use crate::curation::revise;
-use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture};
+use schema::host::code::anchored::CodePlace;
+use schema::host::code::changes::CodeChange;
+use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture, confirmation};
 use schema::log::LONG_TERM_FILE;
+use schema::model::code_anchor::CodeContext;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
+use schema::model::moment::Moment;
+use schema::model::state_note::{StateChange, StateNote};
+use schema::settings;
 use schema::store::MemoryRow;
 use schema::tool::{SaveInput, SaveOutput};
 
 use super::Engine;
+use crate::curation::revise;
 use crate::error::ToolError;
+
+/// A memory that still holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfirmedMemory {
+    pub row: MemoryRow,
+    /// The files that it is about.
+    pub files: Vec<String>,
+}
 
 impl Engine {
     /// Makes a memory long-term: moves it from its log to `MEMORY.md` with its id. Session data stays in its log, and its
@@ -116,6 +130,33 @@ impl Engine {
     pub fn set_pinned(&mut self, id: &str, pinned: bool) -> Result<MemoryRow, ToolError> {
         let (id, _) = self.find_by_prefix(id)?;
         self.edit_attributes(&id, |attributes| attributes.pinned = pinned)
+    }
+
+    /// Notes that a memory, given by a prefix of its id, still holds.
+    pub fn confirm(&mut self, beginning: &str) -> Result<ConfirmedMemory, ToolError> {
+        let (id, row) = self.find_by_prefix(beginning)?;
+        if !row.memory.kind.may_be_confirmed() {
+            let text = format!("{id} is a {}; only conclusions such as decisions can be confirmed", row.memory.kind);
+            return Err(ToolError::Invalid(text));
+        }
+        if let Some(newer) = &row.superseded_by {
+            return Err(ToolError::Invalid(format!("{id} was replaced by {newer}; confirm that one")));
+        }
+        let sanitizer = settings::load(self.store.layout()).sanitizer;
+        let place =
+            CodePlace { project: self.store.layout().project(), directory: &self.checkout, sanitizer: &sanitizer };
+        let code = match row.memory.kind.is_about_code() {
+            true => {
+                let changes = self.change_detector.file_changes(self.store.rows(), &row)?;
+                let path_now = |change: CodeChange| change.renamed_to.unwrap_or(change.anchor.path);
+                let paths: Vec<String> = changes.anchors.into_iter().map(path_now).collect();
+                place.code_of(&row.memory.content, &paths)
+            }
+            false => CodeContext::default(),
+        };
+        let change = StateChange::Confirmed(confirmation(&self.session_id, &code));
+        self.append_notes(&[StateNote { about: id, at: Moment::now(), change }])?;
+        Ok(ConfirmedMemory { row, files: code.anchors.into_iter().map(|anchor| anchor.path).collect() })
     }
 
     pub(super) fn edit_attributes(
