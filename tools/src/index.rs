@@ -7,7 +7,6 @@ mod compact;
 mod documents;
 mod embeddings;
 mod index_file;
-mod local_vectors;
 mod review_table;
 mod vector_blocks;
 mod vector_cache;

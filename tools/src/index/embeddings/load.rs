@@ -1,15 +1,16 @@
-//! Loads a model's vectors into memory and keeps them up to date.
+//! Loads a model's vectors into memory and keeps them up to date. While a service fails, those of the built-in model are made there.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 use schema::files::database::{self, LockTimeout};
+use schema::store::Rows;
 
 use super::super::vector_cache::CachedVectors;
 use super::super::vectors::VectorWatermark;
 use super::super::{Index, IndexLock, IndexStorage, VectorCache, Vectors, vector_blocks};
-use crate::embed::{ModelIdentity, half_float};
+use crate::embed::{Embedder as _, EmbeddingLocation, EmbeddingResult, LocalModel, ModelIdentity, half_float};
 use crate::error::ToolError;
 use crate::text::script::Script;
 
@@ -18,6 +19,12 @@ const LARGE_FROM_BLOCKS: i64 = 4;
 
 /// Bytes of the index mapped into memory while loading: SQLite's maximum.
 const MAPPED: i64 = 0x7fff_0000;
+
+/// Newest documents that are covered. Making their vectors takes about a second, once.
+const MAX_COVERED: usize = 20_000;
+
+/// Documents whose texts are read at once.
+const READ_AT_ONCE: usize = 256;
 
 impl Index {
     /// The current vectors of a model; `None` if another model is in use.
@@ -61,6 +68,34 @@ impl Index {
         let outcome = self.vectors(identity);
         kept.vectors = self.vectors.take();
         outcome
+    }
+
+    /// Vectors of the newest documents by the built-in model. Later calls add new documents.
+    pub fn local_vectors(&mut self, rows: Rows<'_>, model: &LocalModel) -> Result<Arc<Vectors>, ToolError> {
+        let known = self.local_vectors.take().and_then(Arc::into_inner);
+        let mut vectors = known.unwrap_or_else(|| Vectors::empty(model.identity().dims));
+        let missing: Vec<i64> = self.newest_documents()?.into_iter().filter(|id| vectors.row(*id).is_none()).collect();
+        for batch in missing.chunks(READ_AT_ONCE) {
+            let mut texts = Vec::with_capacity(batch.len());
+            for document in batch {
+                let text = self.text_to_embed(rows, *document, EmbeddingLocation::InProcess)?;
+                texts.extend(text.map(|(text, _)| (*document, text)));
+            }
+            let embedded = model.embed_documents(&texts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>());
+            let embedded = embedded.map_err(|error| ToolError::Unavailable(error.to_string()))?;
+            for ((document, text), made) in texts.iter().zip(embedded) {
+                if let EmbeddingResult::Vector(vector) = made {
+                    vectors.set(*document, &vector, Script::detect(text));
+                }
+            }
+        }
+        Ok(Arc::clone(self.local_vectors.insert(Arc::new(vectors))))
+    }
+
+    fn newest_documents(&self) -> Result<Vec<i64>, ToolError> {
+        let sql = "SELECT document FROM fulltext_documents ORDER BY number DESC LIMIT ?1";
+        let mut statement = self.db.prepare_cached(sql)?;
+        Ok(statement.query_map([MAX_COVERED as i64], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
     fn is_up_to_date(&self, vectors: &Vectors) -> Result<bool, ToolError> {
