@@ -5,12 +5,11 @@
 
 mod merge;
 mod postings;
-mod postings_cache;
 mod similar_terms;
 mod top_documents;
 mod writer;
 
-pub use postings_cache::PostingsCache;
+pub use postings::PostingsCache;
 pub use writer::SegmentWriter;
 
 use std::cell::RefCell;
@@ -19,8 +18,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use merge::Segment;
-use postings::{Posting, PostingCursor};
-use postings_cache::CachedPostings;
+use postings::{CachedPostings, Posting, PostingCursor};
 use top_documents::{PostingLeg, TopDocuments};
 
 /// A token of the index, or a prefix.
@@ -57,7 +55,7 @@ impl<'c> FullText<'c> {
         Self { connection, cache: None }
     }
 
-    /// The same with a cache for repeated searches.
+    /// The tables with a cache for repeated searches.
     pub fn with_cache(connection: &'c Connection, cache: &'c RefCell<PostingsCache>) -> Self {
         Self { connection, cache: Some(cache) }
     }
@@ -274,8 +272,7 @@ impl<'c> FullText<'c> {
                 bytes: row.get_ref(1)?.as_blob_or_null()?.map(Arc::from),
             })
         };
-        let found =
-            statement.query_row(params![segment.id, term, postings_cache::MAX_CACHED_BYTES], read).optional()?;
+        let found = statement.query_row(params![segment.id, term, postings::MAX_CACHED_BYTES], read).optional()?;
         let list = found.unwrap_or(CachedPostings { count: 0, bytes: None });
         if let Some(cache) = self.cache {
             cache.borrow_mut().insert(segment.id, term, list.clone());
