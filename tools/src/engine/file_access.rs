@@ -1,4 +1,4 @@
-//! Resolves paths given by callers: only Markdown text inside the store.
+//! Resolves paths given by callers: only Markdown text inside the store. Limits what is returned of it.
 
 use std::io;
 
@@ -72,4 +72,16 @@ pub(super) fn has_other_encoding(layout: &Layout, inside: &str) -> bool {
 /// The path of a file as output shows it.
 pub(super) fn display_path(inside: &str) -> String {
     format!("{STORE_DIR}/{inside}")
+}
+
+/// Default limit of a response in tokens.
+const DEFAULT_TOKENS: i64 = 8_000;
+
+/// The bytes that a response may have, at about four for each token.
+pub(super) fn max_bytes(max_tokens: Option<i64>) -> Result<usize, ToolError> {
+    let tokens = max_tokens.unwrap_or(DEFAULT_TOKENS);
+    if tokens < 1 {
+        return Err(ToolError::Invalid(format!("maxTokens is {tokens}: use 1 or more")));
+    }
+    Ok((tokens as usize).saturating_mul(4))
 }

@@ -11,12 +11,9 @@ use schema::tool::{GetInput, GetOutput, MemoryDetails};
 use serde_json::{Map, Value};
 
 use super::evidence::evidence_of;
-use super::file_access::{FileText, confine_path, display_path, read_file};
+use super::file_access::{FileText, confine_path, display_path, max_bytes, read_file};
 use crate::error::ToolError;
 use crate::index::{ChunkRow, Index, IndexLockWait};
-
-/// Default token limit of a response, about four bytes each.
-const DEFAULT_TOKENS: i64 = 8_000;
 
 pub(super) fn get(
     store: &mut Store,
@@ -24,11 +21,7 @@ pub(super) fn get(
     detector: &mut ChangeDetector,
     input: &GetInput,
 ) -> Result<GetOutput, ToolError> {
-    let tokens = input.max_tokens.unwrap_or(DEFAULT_TOKENS);
-    if tokens < 1 {
-        return Err(ToolError::Invalid(format!("maxTokens is {tokens}: use 1 or more")));
-    }
-    let limit = (tokens.unsigned_abs() as usize).saturating_mul(4);
+    let limit = max_bytes(input.max_tokens)?;
     match (&input.id, &input.path) {
         (Some(id), None) => {
             let (row_id, output) = get_by_id(store, index, detector, id.trim(), limit)?;
@@ -204,18 +197,13 @@ fn get_by_path(
     let total_lines = count_lines(&text);
     let start = from.unsigned_abs() as usize;
     let wanted = lines.map_or(usize::MAX, |lines| lines.unsigned_abs() as usize);
+    let output = |start_line, end_line, content, notice| {
+        let (path, notice) = (display_path(&inside), join_notices(about, notice));
+        Ok(GetOutput { path, start_line, end_line, total_lines, content, memory: None, notice })
+    };
     if start > total_lines {
         let notice = format!("from is {from}, but the file ends at line {total_lines}");
-        let content = String::new();
-        return Ok(GetOutput {
-            path: display_path(&inside),
-            start_line: total_lines,
-            end_line: total_lines,
-            total_lines,
-            content,
-            memory: None,
-            notice: join_notices(about, Some(notice)),
-        });
+        return output(total_lines, total_lines, String::new(), Some(notice));
     }
     let mut content = String::new();
     let mut end_line = start - 1;
@@ -235,16 +223,7 @@ fn get_by_path(
     let (content, long_line) = truncate(content, "the line continues", limit);
     let short = lines.is_some_and(|_| end_line == total_lines && wanted > total_lines - start + 1);
     let notice = long_line.or(notice).or_else(|| short.then(|| format!("the file ends at line {total_lines}")));
-    let notice = join_notices(about, notice);
-    Ok(GetOutput {
-        path: display_path(&inside),
-        start_line: start,
-        end_line,
-        total_lines,
-        content,
-        memory: None,
-        notice,
-    })
+    output(start, end_line, content, notice)
 }
 
 fn join_notices(one: Option<String>, other: Option<String>) -> Option<String> {

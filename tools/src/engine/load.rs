@@ -11,11 +11,8 @@ use schema::settings;
 use schema::store::Store;
 use schema::tool::{LoadInput, LoadOutput, LoadSource};
 
-use super::file_access::{FileText, display_path, read_file};
+use super::file_access::{FileText, display_path, max_bytes, read_file};
 use crate::error::ToolError;
-
-/// Default token limit of a response, about four characters each.
-const DEFAULT_TOKENS: i64 = 8_000;
 
 /// Between two parts.
 const SEPARATOR: &str = "\n---\n\n";
@@ -47,11 +44,7 @@ pub(super) fn brief_for(
 }
 
 pub(super) fn load_memory(layout: &Layout, input: &LoadInput, now: &Moment) -> Result<LoadOutput, ToolError> {
-    let tokens = input.max_tokens.unwrap_or(DEFAULT_TOKENS);
-    if tokens < 1 {
-        return Err(ToolError::Invalid(format!("maxTokens is {tokens}: use 1 or more")));
-    }
-    let budget = (tokens as usize).saturating_mul(4);
+    let budget = max_bytes(input.max_tokens)?;
     let mut output = LoadOutput { content: String::new(), files: Vec::new(), truncated: false, notice: None };
     let mut notices = Vec::new();
     let mut logs = Vec::new();
