@@ -19,7 +19,7 @@ impl Query {
         Self::parse_with(text, SynonymMode::Glossary)
     }
 
-    /// The same without synonyms.
+    /// Parses a query without synonyms.
     pub fn parse_literal(text: &str) -> Self {
         Self::parse_with(text, SynonymMode::None)
     }
@@ -47,6 +47,5 @@ fn build_query(text: &str, wanted: WordSelection, synonyms: SynonymMode) -> Quer
 
 /// The part of a query that is used, for all legs.
 pub(crate) fn truncated_query(text: &str) -> &str {
-    let end = (0..=MAX_BYTES.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
-    &text[..end]
+    &text[..text.floor_char_boundary(MAX_BYTES)]
 }
