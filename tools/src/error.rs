@@ -1,5 +1,7 @@
 //! Errors of tools, by who can fix them.
 
+use std::io;
+
 use schema::files::database;
 use schema::files::lock::LockError;
 use schema::store::StoreError;
@@ -28,6 +30,13 @@ pub enum ToolError {
     /// A bug.
     #[error("{0}")]
     Internal(String),
+}
+
+impl ToolError {
+    /// Something that the system does not allow now, such as `write FILE`.
+    pub(crate) fn cannot(doing: &str, error: &io::Error) -> Self {
+        Self::Unavailable(format!("cannot {doing}: {error}"))
+    }
 }
 
 impl From<StoreError> for ToolError {

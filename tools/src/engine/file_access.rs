@@ -60,7 +60,7 @@ pub(super) fn read_file(layout: &Layout, inside: &str) -> Result<FileText, ToolE
         Err(error) if store_file::is_refused(&error) => {
             Err(ToolError::Invalid(format!("cannot open {}: {error}", display_path(inside))))
         }
-        Err(error) => Err(ToolError::Unavailable(format!("cannot read {}: {error}", display_path(inside)))),
+        Err(error) => Err(ToolError::cannot(&format!("read {}", display_path(inside)), &error)),
     }
 }
 

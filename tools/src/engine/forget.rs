@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::Path;
 
 use crate::curation::residue;
 use crate::curation::scrub::{ScrubOutcome, ScrubScope, scrub};
@@ -123,7 +122,9 @@ impl Engine {
             files.extend(listing.map(|item| item.path()));
         }
         if extent == ForgetExtent::Everything {
-            let notes = layout.markdown_files().map_err(|error| file_error("list", layout.store_dir(), &error))?;
+            let notes = layout
+                .markdown_files()
+                .map_err(|error| ToolError::cannot(&format!("list {}", layout.store_dir().display()), &error))?;
             // The files of the team belong to all members.
             let own = notes.iter().filter(|path| team_author(path).is_none());
             files.extend(own.map(|path| layout.store_path(path)));
@@ -134,7 +135,9 @@ impl Engine {
             })?;
         }
         files.iter().try_for_each(|path| match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(file_error("delete", path, &error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(ToolError::cannot(&format!("delete {}", path.display()), &error))
+            }
             _ => Ok(()),
         })
     }
@@ -242,10 +245,6 @@ impl Engine {
         };
         Ok(track_buffer::rewrite_uses(self.store.layout(), None, &edit)?)
     }
-}
-
-fn file_error(doing: &str, path: &Path, error: &io::Error) -> ToolError {
-    ToolError::Unavailable(format!("cannot {doing} {}: {error}", path.display()))
 }
 
 /// The distinct files of these memories.

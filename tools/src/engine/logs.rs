@@ -36,7 +36,7 @@ fn file_text(layout: &Layout, path: &str) -> Result<String, ToolError> {
 
 pub(super) fn list_logs(layout: &Layout) -> Result<Vec<LogKind>, ToolError> {
     let listing = layout.markdown_files();
-    let files = listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?;
+    let files = listing.map_err(|error| ToolError::cannot("list the store", &error))?;
     let mut logs: Vec<LogKind> =
         files.iter().filter_map(|path| LogKind::from_path(path)).filter(|log| *log != LogKind::Team).collect();
     logs.sort_by_key(|log| match log {

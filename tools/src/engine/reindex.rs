@@ -70,7 +70,7 @@ impl Engine {
         let mut files: BTreeSet<String> =
             logs.iter().filter(|path| LogKind::from_path(path).is_some()).cloned().collect();
         let listing = self.store.layout().markdown_files();
-        files.extend(listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?);
+        files.extend(listing.map_err(|error| ToolError::cannot("list the store", &error))?);
         let scope = ReindexScope { files, logs, forced: ForcedReread::Index };
         self.reindex_files(&scope, progress, may_go_on, may_go_on)
     }

@@ -59,7 +59,7 @@ impl Engine {
     pub fn init_team(&mut self) -> Result<(), ToolError> {
         self.store.require_writable()?;
         let layout = self.store.layout();
-        create_team_dir(layout).map_err(|error| unavailable("create the team's directory", &error))
+        create_team_dir(layout).map_err(|error| ToolError::cannot("create the team's directory", &error))
     }
 
     /// Proposes a memory to the team, and returns the shared one.
@@ -153,11 +153,11 @@ impl Engine {
     pub fn check_team(&self) -> Result<Vec<TeamFinding>, ToolError> {
         let layout = self.store.layout();
         let sanitizer = settings::load(layout).sanitizer;
-        let present = layout.markdown_files().map_err(|error| unavailable("list the store", &error))?;
+        let present = layout.markdown_files().map_err(|error| ToolError::cannot("list the store", &error))?;
         let (mut files, mut findings) = (Vec::new(), Vec::new());
         for path in present.into_iter().filter(|path| is_of_team(path)) {
             let bytes = store_file::read(&layout.store_path(&path))
-                .map_err(|error| unavailable(&format!("read {path}"), &error))?;
+                .map_err(|error| ToolError::cannot(&format!("read {path}"), &error))?;
             let unread = match team_author(&path) {
                 None => Some("not the name of an author; nobody reads the file"),
                 Some(_) if bytes.len() as u64 > TEAM_FILE_LIMIT => Some("over 4 MB; nobody reads the file"),
@@ -348,7 +348,7 @@ impl Engine {
         let lock = self.store.lock().map_err(StoreError::from)?;
         create_team_dir(&layout)
             .and_then(|()| append_lines(&layout, author, lines))
-            .map_err(|error| unavailable(&format!("write {}", team_path(author)), &error))?;
+            .map_err(|error| ToolError::cannot(&format!("write {}", team_path(author)), &error))?;
         drop(lock);
         self.catch_up_with_team()
     }
@@ -394,8 +394,4 @@ pub(super) fn without_entries(bytes: &[u8], ids: &HashSet<&MemoryId>) -> Option<
 pub fn personal_data(text: &str) -> Option<String> {
     let kinds = Anonymiser::new(SecretKey::default()).kinds_in(text);
     (!kinds.is_empty()).then(|| kinds.join(", "))
-}
-
-pub(super) fn unavailable(doing: &str, error: &std::io::Error) -> ToolError {
-    ToolError::Unavailable(format!("cannot {doing}: {error}"))
 }

@@ -9,7 +9,7 @@ use schema::model::memory::{MemoryId, content_hash};
 use schema::model::sharing::{is_author, team_path};
 use schema::store::StoreError;
 
-use super::team::{append_lines, create_team_dir, unavailable, without_entries};
+use super::team::{append_lines, create_team_dir, without_entries};
 use super::{Engine, OldDatabases};
 use crate::error::ToolError;
 use crate::index::CompactScope;
@@ -70,7 +70,7 @@ impl Engine {
             }
             create_team_dir(&layout)
                 .and_then(|()| append_lines(&layout, author, &added))
-                .map_err(|error| unavailable(&format!("write {}", team_path(author)), &error))?;
+                .map_err(|error| ToolError::cannot(&format!("write {}", team_path(author)), &error))?;
             count += new.len();
         }
         let has_removed = self.remove_from_team(&forgotten.iter().collect())?;
@@ -113,7 +113,7 @@ impl Engine {
     fn team_text(&self, author: &str) -> Result<String, ToolError> {
         match store_file::read(&self.store.layout().store_path(&team_path(author))) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-            Err(error) => Err(unavailable(&format!("read {}", team_path(author)), &error)),
+            Err(error) => Err(ToolError::cannot(&format!("read {}", team_path(author)), &error)),
             Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         }
     }

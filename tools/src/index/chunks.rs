@@ -50,7 +50,7 @@ impl Index {
     /// Files that changed since they were indexed, including deleted ones.
     pub fn changed_files(&self) -> Result<Vec<String>, ToolError> {
         let listing = self.layout.markdown_files();
-        let present = listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?;
+        let present = listing.map_err(|error| ToolError::cannot("list the store", &error))?;
         let mut statement = self.db.prepare_cached("SELECT path, mtime, size FROM files")?;
         let read = |row: &SqlRow<'_>| Ok((row.get(0)?, FileStamp { state: row.get(1)?, size: row.get(2)? }));
         let known: HashMap<String, FileStamp> = statement.query_map([], read)?.collect::<rusqlite::Result<_>>()?;

@@ -81,7 +81,7 @@ pub(super) fn repair_file(layout: &Layout, db: &Database) -> Result<bool, ToolEr
 pub(super) fn delete_file(layout: &Layout) -> Result<(), ToolError> {
     let _lock = lock_file(layout)?;
     database::delete_files(&layout.index_db())
-        .map_err(|error| ToolError::Unavailable(format!("cannot delete {}: {error}", layout.index_db().display())))
+        .map_err(|error| ToolError::cannot(&format!("delete {}", layout.index_db().display()), &error))
 }
 
 fn lock_file(layout: &Layout) -> Result<FileLock, ToolError> {
