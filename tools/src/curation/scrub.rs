@@ -1,7 +1,7 @@
 //! Redacts stored memories with today's rules: secrets are removed from the Markdown.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use schema::log::LONG_TERM_FILE;
 use schema::log::log_file;
@@ -87,7 +87,7 @@ pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, reach: ScrubScope) -> Res
             let lock = store.lock()?;
             let done = store.rewrite_log(&path, |bytes| {
                 let now = std::str::from_utf8(bytes).ok()?;
-                edits = self::plan_edits(now, kind, sanitizer);
+                edits = plan_edits(now, kind, sanitizer);
                 (!edits.is_empty()).then(|| apply_edits(bytes, &edits))
             })?;
             drop(lock);
@@ -107,52 +107,46 @@ pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, reach: ScrubScope) -> Res
 
 /// A change of a file with the lines and labels that it redacts.
 struct RedactedSpan {
-    start: usize,
-    end: usize,
+    range: Range<usize>,
     bytes: Vec<u8>,
     found: Vec<(usize, String)>,
+}
+
+impl RedactedSpan {
+    /// Redacts a part of a file that begins with a line; `None` without a secret.
+    fn of_text(text: &str, range: Range<usize>, first_line: usize, sanitizer: &Sanitizer) -> Option<Self> {
+        let block = &text[range.clone()];
+        let redacted = sanitizer.redact(block);
+        (redacted.count > 0).then(|| Self {
+            range,
+            found: find_placeholders(block, &redacted.text, first_line),
+            bytes: redacted.text.into_owned().into_bytes(),
+        })
+    }
 }
 
 /// All changes of a file, in order.
 fn plan_edits(text: &str, kind: Option<LogKind>, sanitizer: &Sanitizer) -> Vec<RedactedSpan> {
     let Some(kind) = kind else {
-        let redacted = sanitizer.redact(text);
-        let found = find_placeholders(text, &redacted.text, 1);
-        let whole = RedactedSpan { start: 0, end: text.len(), bytes: redacted.text.into_owned().into_bytes(), found };
-        return if redacted.count > 0 { vec![whole] } else { Vec::new() };
+        return RedactedSpan::of_text(text, 0..text.len(), 1, sanitizer).into_iter().collect();
     };
     let parsed = parse(text, kind);
     let mut edits: Vec<RedactedSpan> =
         parsed.entries.iter().filter_map(|entry| edit_of_entry(text.as_bytes(), entry, kind, sanitizer)).collect();
     for (first, last) in prose_runs(&parsed.prose, text) {
-        let (start, end) = (line_offset(text, first), line_offset(text, last + 1));
-        let block = &text[start..end];
-        let redacted = sanitizer.redact(block);
-        if redacted.count > 0 {
-            let found = find_placeholders(block, &redacted.text, first);
-            edits.push(RedactedSpan { start, end, bytes: redacted.text.into_owned().into_bytes(), found });
-        }
+        let range = line_offset(text, first)..line_offset(text, last + 1);
+        edits.extend(RedactedSpan::of_text(text, range, first, sanitizer));
     }
-    edits.extend(edits_of_notes(text, sanitizer));
-    edits.sort_by_key(|edit| edit.start);
-    edits
-}
-
-/// The notes about changed states, whose reasons may hold a secret.
-fn edits_of_notes(text: &str, sanitizer: &Sanitizer) -> Vec<RedactedSpan> {
-    let mut start = 0;
-    let mut edits = Vec::new();
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let end = start + line.len();
+    // The reasons of notes about changed states may hold a secret.
+    let mut end = 0;
+    for (line, number) in text.split_inclusive('\n').zip(1..) {
+        let range = end..end + line.len();
+        end = range.end;
         if is_note(line) {
-            let redacted = sanitizer.redact(line);
-            if redacted.count > 0 {
-                let found = find_placeholders(line, &redacted.text, number + 1);
-                edits.push(RedactedSpan { start, end, bytes: redacted.text.into_owned().into_bytes(), found });
-            }
+            edits.extend(RedactedSpan::of_text(text, range, number, sanitizer));
         }
-        start = end;
     }
+    edits.sort_by_key(|edit| edit.range.start);
     edits
 }
 
@@ -187,16 +181,16 @@ fn edit_of_entry(file: &[u8], entry: &LogEntry, kind: LogKind, sanitizer: &Sanit
     let id = if memory.id == derived(&memory.content) { derived(&content) } else { memory.id.clone() };
     let clean = Memory { id, content, attributes, ..memory.clone() };
     let (range, bytes) = entry_replacement(file, entry, &clean, kind);
-    Some(RedactedSpan { start: range.start, end: range.end, bytes, found })
+    Some(RedactedSpan { range, bytes, found })
 }
 
 fn apply_edits(file: &[u8], edits: &[RedactedSpan]) -> Vec<u8> {
     let mut whole = Vec::with_capacity(file.len());
     let mut at = 0;
     for edit in edits {
-        whole.extend_from_slice(&file[at..edit.start]);
+        whole.extend_from_slice(&file[at..edit.range.start]);
         whole.extend_from_slice(&edit.bytes);
-        at = edit.end;
+        at = edit.range.end;
     }
     whole.extend_from_slice(&file[at..]);
     whole
@@ -205,9 +199,8 @@ fn apply_edits(file: &[u8], edits: &[RedactedSpan]) -> Vec<u8> {
 /// First and last line of each run of prose. A run includes blank lines, because some keys have one in the middle.
 fn prose_runs(prose: &[usize], text: &str) -> Vec<(usize, usize)> {
     let lines: Vec<&str> = text.lines().collect();
-    let are_blank = |between: std::ops::Range<usize>| {
-        lines.get(between).is_some_and(|lines| lines.iter().all(|line| line.trim().is_empty()))
-    };
+    let are_blank =
+        |between: Range<usize>| lines.get(between).is_some_and(|lines| lines.iter().all(|line| line.trim().is_empty()));
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for number in prose {
         match runs.last_mut() {
@@ -227,7 +220,6 @@ fn line_offset(text: &str, line: usize) -> usize {
 fn find_placeholders(old: &str, new: &str, first_line: usize) -> Vec<(usize, String)> {
     const START: &str = "[redacted: ";
     let (mut found, mut at, mut rest) = (Vec::new(), 0, new);
-    let old: Cow<'_, str> = Cow::Borrowed(old);
     while let Some(start) = rest.find(START) {
         let (same, tail) = rest.split_at(start);
         let Some(end) = tail.find(']') else { break };
