@@ -1,6 +1,6 @@
 //! 16-bit IEEE 754 floats, the format of stored vectors.
 
-pub(crate) fn from_bits(bits: u16) -> f32 {
+fn from_bits(bits: u16) -> f32 {
     let sign = u32::from(bits >> 15) << 31;
     let (exponent, fraction) = (u32::from(bits >> 10 & 31), u32::from(bits & 1023));
     match exponent {
@@ -8,6 +8,11 @@ pub(crate) fn from_bits(bits: u16) -> f32 {
         31 => f32::from_bits(sign | 0x7F80_0000 | fraction << 13),
         _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
     }
+}
+
+/// The floats of a list of bytes.
+pub(crate) fn decode(bytes: &[u8]) -> impl Iterator<Item = f32> {
+    bytes.as_chunks().0.iter().map(|pair| from_bits(u16::from_le_bytes(*pair)))
 }
 
 /// The nearest 16-bit float; an overflow becomes infinite.

@@ -84,8 +84,7 @@ impl ModelFile {
     /// The scales of a row, one per group.
     fn scales(&self, row: usize) -> impl Iterator<Item = f32> {
         let groups = self.dims / GROUP;
-        let bytes = &self.bytes[self.scales.clone()][row * groups * 2..][..groups * 2];
-        bytes.chunks_exact(2).map(|pair| half_float::from_bits(u16::from_le_bytes([pair[0], pair[1]])))
+        half_float::decode(&self.bytes[self.scales.clone()][row * groups * 2..][..groups * 2])
     }
 
     /// Adds a row to separate sums of even and odd dimensions, so that the compiler can vectorise the loop.

@@ -153,10 +153,7 @@ impl Index {
         let mut rows = statement.query([document])?;
         let Some(row) = rows.next()? else { return Ok(None) };
         let blob = row.get_ref(0)?.as_blob_or_null().ok().flatten().filter(|blob| blob.len() == vector.len() * 2);
-        Ok(blob.map(|blob| {
-            let halves = blob.chunks_exact(2).map(|pair| half_float::from_bits(u16::from_le_bytes([pair[0], pair[1]])));
-            halves.zip(vector).map(|(own, asked)| own * asked).sum()
-        }))
+        Ok(blob.map(|blob| half_float::decode(blob).zip(vector).map(|(own, asked)| own * asked).sum()))
     }
 
     /// Queues the documents whose stored vectors turned out to be invalid.
@@ -262,7 +259,7 @@ fn append_new(db: &Connection, vectors: &mut Vectors, dims: usize, limit: usize)
             continue;
         };
         vector.clear();
-        vector.extend(blob.chunks_exact(2).map(|pair| half_float::from_bits(u16::from_le_bytes([pair[0], pair[1]]))));
+        vector.extend(half_float::decode(blob));
         // A vector of wrong length or with invalid numbers counts as missing.
         if blob.len() != dims * 2 || !vector.iter().all(|value| value.is_finite()) {
             vectors.mark_invalid(document);
