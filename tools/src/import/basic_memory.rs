@@ -38,15 +38,10 @@ fn read(folder: &Path, _: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Resu
         let name = relative_name(&path, folder);
         let title = note.field("title").unwrap_or_else(|| name.trim_end_matches(".md").to_owned());
         let at = ["created", "date", "modified"].iter().find_map(|name| parse_time(&note.field(name)?));
-        receiver.add(ForeignMemory {
-            id: note.field("permalink").unwrap_or(name),
-            session_id: String::new(),
-            kind: note_kind(&note),
-            content: with_title(&title, note.body.trim()),
-            at: at.filter(is_plausible).unwrap_or_else(|| changed_at(&path)),
-            tags: note.list("tags"),
-            is_numbered: false,
-        })?;
+        let at = at.filter(is_plausible).unwrap_or_else(|| changed_at(&path));
+        let (id, content) = (note.field("permalink").unwrap_or(name), with_title(&title, note.body.trim()));
+        let memory = ForeignMemory::new(id, note_kind(&note), content, at);
+        receiver.add(ForeignMemory { tags: note.list("tags"), ..memory })?;
     }
     Ok(())
 }

@@ -134,7 +134,8 @@ fn memory(
     fallback: schema::model::moment::Moment,
 ) -> ForeignMemory {
     let id = format!("{table}/{}", row.text("id"));
-    ForeignMemory { id, session_id, kind, content, at: row.time(&TIMES, fallback), tags: Vec::new(), is_numbered: true }
+    let memory = ForeignMemory::new(id, kind, content, row.time(&TIMES, fallback));
+    ForeignMemory { session_id, is_numbered: true, ..memory }
 }
 
 /// Title, narrative, facts and files as a text.

@@ -39,6 +39,11 @@ pub struct ForeignMemory {
 }
 
 impl ForeignMemory {
+    /// An entry without session and tags, whose id is more than a number.
+    pub(super) fn new(id: String, kind: MemoryType, content: String, at: Moment) -> Self {
+        Self { id, session_id: String::new(), kind, content, at, tags: Vec::new(), is_numbered: false }
+    }
+
     /// The value of [`FROM`] for an entry of a source.
     pub fn from(&self, source: &str) -> String {
         format!("{source}/{}", self.id)

@@ -51,14 +51,8 @@ fn read(path: &Path, _: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Result
         let tags = row.list("tags");
         let named = kind_named(&row.text("memory_type"));
         let kind = named.or_else(|| tags.iter().find_map(|tag| kind_named(tag))).unwrap_or(MemoryType::Learning);
-        receiver.add(ForeignMemory {
-            id: row.text("content_hash"),
-            session_id: String::new(),
-            kind,
-            content: row.text("content"),
-            at: row.time(&["created_at", "created_at_iso", "updated_at"], fallback),
-            tags,
-            is_numbered: false,
-        })
+        let at = row.time(&["created_at", "created_at_iso", "updated_at"], fallback);
+        let memory = ForeignMemory::new(row.text("content_hash"), kind, row.text("content"), at);
+        receiver.add(ForeignMemory { tags, ..memory })
     })
 }

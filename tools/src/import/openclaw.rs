@@ -63,15 +63,8 @@ fn read_sections(text: &str, path: &Path, workspace: &Path, receiver: &mut dyn R
         let kind = words.rev().find_map(kind_named).unwrap_or(usual);
         let body = section.body.trim();
         let content = if section.heading.is_empty() { body.to_owned() } else { format!("{}\n{body}", section.heading) };
-        receiver.add(ForeignMemory {
-            id: format!("{name}#{}{number}", section.heading),
-            session_id: String::new(),
-            kind,
-            content,
-            at,
-            tags: Vec::new(),
-            is_numbered: false,
-        })?;
+        let id = format!("{name}#{}{number}", section.heading);
+        receiver.add(ForeignMemory::new(id, kind, content, at))?;
     }
     Ok(())
 }

@@ -79,15 +79,7 @@ pub fn read_rules(file: &RuleFile, receiver: &mut dyn Receiver) -> Result<(), So
         let kind = heading.split_whitespace().rev().find_map(kind_named).unwrap_or(usual);
         let content = if heading.is_empty() { item } else { format!("{heading}: {item}") };
         let id = format!("{}#{}", file.name, &content_hash(&content)[..ID_DIGITS]);
-        receiver.add(ForeignMemory {
-            id,
-            session_id: String::new(),
-            kind,
-            content,
-            at,
-            tags: Vec::new(),
-            is_numbered: false,
-        })?;
+        receiver.add(ForeignMemory::new(id, kind, content, at))?;
     }
     Ok(())
 }

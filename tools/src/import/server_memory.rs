@@ -86,15 +86,10 @@ fn read(path: &Path, _: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Result
             continue;
         }
         let heading = if entity_type.is_empty() { name.clone() } else { format!("{name} ({entity_type})") };
-        receiver.add(ForeignMemory {
-            id: format!("entity/{name}"),
-            session_id: String::new(),
-            kind: entity_kind(&name, &entity_type),
-            content: format!("{heading}\n{}", lines.join("\n")),
-            at,
-            tags: Some(entity_type).filter(|tag| !tag.is_empty()).into_iter().collect(),
-            is_numbered: false,
-        })?;
+        let (id, content) = (format!("entity/{name}"), format!("{heading}\n{}", lines.join("\n")));
+        let memory = ForeignMemory::new(id, entity_kind(&name, &entity_type), content, at);
+        let tags = Some(entity_type).filter(|tag| !tag.is_empty()).into_iter().collect();
+        receiver.add(ForeignMemory { tags, ..memory })?;
     }
     Ok(())
 }
