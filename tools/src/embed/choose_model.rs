@@ -19,19 +19,19 @@ pub fn open_model(settings: &Settings, network: Option<Arc<dyn Network>>) -> Opt
         return None;
     }
     let built_in = Arc::new(LocalModel::built_in());
-    let trouble = Arc::new(EmbeddingHealth::default());
-    let embedder = open_embedder(settings, network, &built_in, &trouble);
-    Some(EmbeddingModel { embedder, local_model: built_in, health: trouble })
+    let health = Arc::new(EmbeddingHealth::default());
+    let embedder = open_embedder(settings, network, &built_in, &health);
+    Some(EmbeddingModel { embedder, local_model: built_in, health })
 }
 
 fn open_embedder(
     settings: &Settings,
     network: Option<Arc<dyn Network>>,
     built_in: &Arc<LocalModel>,
-    trouble: &EmbeddingHealth,
+    health: &EmbeddingHealth,
 ) -> Arc<dyn Embedder> {
-    let nobody = |error: EmbedError| -> Arc<dyn Embedder> {
-        trouble.record_error(&error);
+    let failing = |error: EmbedError| -> Arc<dyn Embedder> {
+        health.record_error(&error);
         let text = error.to_string();
         let provider = settings.embedding_provider.to_string();
         let model = settings.embedding_model.clone().unwrap_or_default();
@@ -41,16 +41,16 @@ fn open_embedder(
     };
     match (settings.embedding_provider, network) {
         (EmbeddingProvider::Local, _) => match &settings.embedding_model {
-            Some(path) => file_embedder(PathBuf::from(path), trouble),
+            Some(path) => file_embedder(PathBuf::from(path), health),
             None => Arc::clone(built_in) as Arc<dyn Embedder>,
         },
         (_, Some(network)) => match remote::choose_service(settings, environment::text) {
             Ok(Some(service)) => service_embedder(service, network),
             Ok(None) => Arc::clone(built_in) as Arc<dyn Embedder>,
-            Err(error) => nobody(error.into()),
+            Err(error) => failing(error.into()),
         },
         (EmbeddingProvider::Auto | EmbeddingProvider::None, None) => Arc::clone(built_in) as Arc<dyn Embedder>,
-        (provider, None) => nobody(EmbedError::Unavailable(format!("{provider} needs a network"))),
+        (provider, None) => failing(EmbedError::Unavailable(format!("{provider} needs a network"))),
     }
 }
 
@@ -66,11 +66,11 @@ fn service_embedder(service: Service, network: Arc<dyn Network>) -> Arc<dyn Embe
 }
 
 /// A model file in our format. If it cannot be opened now, it is retried later.
-fn file_embedder(path: PathBuf, trouble: &EmbeddingHealth) -> Arc<dyn Embedder> {
+fn file_embedder(path: PathBuf, health: &EmbeddingHealth) -> Arc<dyn Embedder> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let open = move || Ok(Arc::new(LocalModel::open(&path)?) as Arc<dyn Embedder>);
     open().unwrap_or_else(|error| {
-        trouble.record_error(&error);
+        health.record_error(&error);
         Arc::new(LazyEmbedder::new(unknown_identity("local".to_owned(), name), open))
     })
 }

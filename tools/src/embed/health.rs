@@ -60,18 +60,18 @@ mod tests {
 
     #[test]
     fn error_is_reported_in_full_once_per_occurrence() {
-        let trouble = EmbeddingHealth::default();
-        let fault = |text: &str| EmbedError::Unavailable(text.to_owned());
-        assert!(trouble.record_error(&fault("no key")));
-        assert_eq!(trouble.take_notice().as_deref(), Some("no key"));
-        assert!(!trouble.record_error(&fault("no key")));
-        assert_eq!(trouble.take_notice().as_deref(), Some("embedding still fails; see memory_stats for the cause"));
-        assert_eq!(trouble.message().as_deref(), Some("no key"));
-        assert!(trouble.record_error(&fault("no model")));
-        assert_eq!(trouble.take_notice().as_deref(), Some("no model"));
-        trouble.clear();
-        assert_eq!((trouble.take_notice(), trouble.message()), (None, None));
-        assert!(trouble.record_error(&fault("no model")));
-        assert_eq!(trouble.take_notice().as_deref(), Some("no model"));
+        let health = EmbeddingHealth::default();
+        let error = |text: &str| EmbedError::Unavailable(text.to_owned());
+        assert!(health.record_error(&error("no key")));
+        assert_eq!(health.take_notice().as_deref(), Some("no key"));
+        assert!(!health.record_error(&error("no key")));
+        assert_eq!(health.take_notice().as_deref(), Some("embedding still fails; see memory_stats for the cause"));
+        assert_eq!(health.message().as_deref(), Some("no key"));
+        assert!(health.record_error(&error("no model")));
+        assert_eq!(health.take_notice().as_deref(), Some("no model"));
+        health.clear();
+        assert_eq!((health.take_notice(), health.message()), (None, None));
+        assert!(health.record_error(&error("no model")));
+        assert_eq!(health.take_notice().as_deref(), Some("no model"));
     }
 }

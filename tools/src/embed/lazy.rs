@@ -33,7 +33,10 @@ impl LazyEmbedder {
 
 impl fmt::Debug for LazyEmbedder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Late").field("identity", &self.identity).field("opened", &self.opened).finish_non_exhaustive()
+        f.debug_struct("LazyEmbedder")
+            .field("identity", &self.identity)
+            .field("opened", &self.opened)
+            .finish_non_exhaustive()
     }
 }
 

@@ -37,12 +37,12 @@ impl LocalModel {
     }
 
     pub fn open(path: &Path) -> Result<Self, EmbedError> {
-        let fault = |source| EmbedError::Model { path: path.display().to_string(), source };
-        let bytes = read_model(path).map_err(fault)?;
+        let unusable = |source| EmbedError::Model { path: path.display().to_string(), source };
+        let bytes = read_model(path).map_err(unusable)?;
         let name = path.file_stem().map_or_else(|| "model".into(), |name| name.to_string_lossy().into_owned());
         // The checksum distinguishes different files of the same name.
         let name = format!("{name}-{}", hex(&Sha256::digest(&bytes)[..4]));
-        Self::from_bytes(Cow::Owned(bytes), &name).map_err(fault)
+        Self::from_bytes(Cow::Owned(bytes), &name).map_err(unusable)
     }
 
     pub fn from_bytes(bytes: Cow<'static, [u8]>, name: &str) -> Result<Self, ModelFileError> {

@@ -17,8 +17,8 @@ pub struct EmbeddingQuery {
 pub struct QueryVector(Result<HashMap<String, Vector>, String>);
 
 impl EmbeddingQuery {
-    pub(crate) fn new(meaning: &EmbeddingModel, phrasings: Vec<(String, String)>) -> Self {
-        Self { model: meaning.clone(), phrasings }
+    pub(crate) fn new(model: &EmbeddingModel, phrasings: Vec<(String, String)>) -> Self {
+        Self { model: model.clone(), phrasings }
     }
 
     /// Requests the vectors, which may take some seconds.
@@ -45,7 +45,7 @@ impl EmbeddingModel {
         }
     }
 
-    /// The same search resources with this question's vectors already known.
+    /// The model with this question's vectors already known.
     pub(crate) fn with_query_vector(&self, asked: QueryVector) -> Self {
         let embedder = Arc::new(PrefetchedEmbedder { embedder: Arc::clone(&self.embedder), query_vectors: asked.0 });
         Self { embedder, ..self.clone() }

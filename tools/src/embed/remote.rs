@@ -24,7 +24,7 @@ use std::time::{Duration, SystemTime};
 use schema::privacy::sanitizer::Sanitizer;
 
 use super::{EmbedError, Embedder, EmbeddingLocation, EmbeddingResult, ModelIdentity, Vector};
-use response::ServiceFault;
+use response::ServiceError;
 use split::{DirectionSum, TextPart, batch_parts, split_text};
 
 pub use api_key::ApiKey;
@@ -72,7 +72,7 @@ impl RemoteEmbedder {
         Self::open_with(service, network, RetryPolicy::FOR_DOCUMENTS, RetryPolicy::FOR_QUERY)
     }
 
-    /// The same with other time limits.
+    /// Opens a service with other time limits.
     pub fn open_with(
         service: Service,
         network: Arc<dyn Network>,
@@ -90,7 +90,7 @@ impl RemoteEmbedder {
         if remote.service.dims().is_none() {
             let vectors = remote
                 .send_with_retries(&["dimensions"], EmbeddingPurpose::Query)
-                .map_err(|fault| remote.remote_error(fault))?;
+                .map_err(|error| remote.remote_error(error))?;
             let dims = vectors.first().map_or(0, Vec::len);
             remote.service.dims = Some(dims);
             remote.identity.dims = dims;
@@ -108,8 +108,8 @@ impl RemoteEmbedder {
         if let Some(error) = self.cooldown_error() {
             return Err(error);
         }
-        self.embed_in_batches(texts, purpose).map_err(|fault| {
-            let error = self.remote_error(fault);
+        self.embed_in_batches(texts, purpose).map_err(|error| {
+            let error = self.remote_error(error);
             let rest = Cooldown { started: self.network.now(), length: error.cooldown(), error: error.clone() };
             self.lock_learned().cooldown = Some(rest);
             error
@@ -120,7 +120,7 @@ impl RemoteEmbedder {
         &self,
         texts: &[&str],
         purpose: EmbeddingPurpose,
-    ) -> Result<Vec<EmbeddingResult>, ServiceFault> {
+    ) -> Result<Vec<EmbeddingResult>, ServiceError> {
         let texts: Vec<String> = texts.iter().map(|text| self.sanitizer.clean(text).text.into_owned()).collect();
         let limits = self.service.limits();
         let most_tokens = self.lock_learned().max_tokens;
@@ -140,18 +140,18 @@ impl RemoteEmbedder {
                 continue;
             }
             let words: Vec<&str> = batch.iter().map(|part| part.words).collect();
-            let fault = match self.send_with_retries(&words, purpose) {
+            let error = match self.send_with_retries(&words, purpose) {
                 Ok(vectors) => {
                     takes_some = true;
                     batch.iter().zip(&vectors).for_each(|(part, vector)| sums[part.text].add(part, vector));
                     continue;
                 }
-                Err(fault) => fault,
+                Err(error) => error,
             };
-            let smaller = match self.split_batch(&fault, &batch) {
+            let smaller = match self.split_batch(&error, &batch) {
                 Some(smaller) => smaller,
-                None if !fault.may_be_text_specific() => return Err(fault),
-                None if !takes_some && self.send_with_retries(&[PROBE_TEXT], purpose).is_err() => return Err(fault),
+                None if !error.may_be_text_specific() => return Err(error),
+                None if !takes_some && self.send_with_retries(&[PROBE_TEXT], purpose).is_err() => return Err(error),
                 None => {
                     takes_some = true;
                     refused.extend(batch.iter().map(|part| part.text).filter(|_| batch.len() == 1));
@@ -169,8 +169,8 @@ impl RemoteEmbedder {
 
     /// Splits an oversized batch: first into fewer texts, then a text into more parts. Learns the limit for later texts.
     /// `None` if the error cannot be about length.
-    fn split_batch<'t>(&self, fault: &ServiceFault, batch: &[TextPart<'t>]) -> Option<Vec<Vec<TextPart<'t>>>> {
-        if !matches!(fault, ServiceFault::TooLong(_)) {
+    fn split_batch<'t>(&self, error: &ServiceError, batch: &[TextPart<'t>]) -> Option<Vec<Vec<TextPart<'t>>>> {
+        if !matches!(error, ServiceError::TooLong(_)) {
             return None;
         }
         let [part] = *batch else { return Some(split_in_halves(batch)) };
@@ -184,7 +184,7 @@ impl RemoteEmbedder {
     }
 
     /// Sends one request, with retries.
-    fn send_with_retries(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Vec<Vec<f32>>, ServiceFault> {
+    fn send_with_retries(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Vec<Vec<f32>>, ServiceError> {
         let retry = match purpose {
             EmbeddingPurpose::Document => &self.documents,
             EmbeddingPurpose::Query => &self.query,
@@ -196,19 +196,19 @@ impl RemoteEmbedder {
             attempt += 1;
             let spent = self.network.now().duration_since(start).unwrap_or_default();
             let within = retry.request_timeout.min(retry.total_timeout.saturating_sub(spent));
-            let outcome = self.network.post(&request, within).map_err(ServiceFault::from);
-            let fault =
+            let outcome = self.network.post(&request, within).map_err(ServiceError::from);
+            let error =
                 match outcome.and_then(|reply| self.service.parse_response(&reply, texts.len(), self.network.now())) {
                     Ok(vectors) => return Ok(vectors),
-                    Err(fault) => fault,
+                    Err(error) => error,
                 };
             let spent = self.network.now().duration_since(start).unwrap_or_default();
-            match fault
+            match error
                 .is_transient()
-                .then(|| retry.next_pause(attempt, fault.requested_pause(), spent, self.network.random()))
+                .then(|| retry.next_pause(attempt, error.requested_pause(), spent, self.network.random()))
             {
                 Some(Some(pause)) => self.network.pause(pause),
-                _ => return Err(fault),
+                _ => return Err(error),
             }
         }
     }
@@ -221,8 +221,8 @@ impl RemoteEmbedder {
         learned.cooldown.as_ref().map(|rest| rest.error.clone())
     }
 
-    fn remote_error(&self, fault: ServiceFault) -> RemoteError {
-        RemoteError::new(&self.service, fault)
+    fn remote_error(&self, error: ServiceError) -> RemoteError {
+        RemoteError::new(&self.service, error)
     }
 
     fn lock_learned(&self) -> std::sync::MutexGuard<'_, LearnedLimits> {

@@ -102,22 +102,22 @@ fn a_small_model_is_read() {
 
 #[test]
 fn invalid_model_bytes_have_distinct_errors() {
-    let fault = |bytes: Vec<u8>| open_bytes(bytes).unwrap_err();
-    assert!(matches!(fault(Vec::new()), ModelFileError::UnknownFormat(_)));
-    assert!(matches!(fault(vec![0; 4096]), ModelFileError::UnknownFormat(_)));
-    assert!(matches!(fault(b"\x80\x04\x95 a pickle of somebody else's".repeat(100)), ModelFileError::UnknownFormat(_)));
+    let error = |bytes: Vec<u8>| open_bytes(bytes).unwrap_err();
+    assert!(matches!(error(Vec::new()), ModelFileError::UnknownFormat(_)));
+    assert!(matches!(error(vec![0; 4096]), ModelFileError::UnknownFormat(_)));
+    assert!(matches!(error(b"\x80\x04\x95 a pickle of somebody else's".repeat(100)), ModelFileError::UnknownFormat(_)));
     let whole = small_model();
     assert_eq!(
-        fault(whole[..whole.len() - 1].to_vec()),
+        error(whole[..whole.len() - 1].to_vec()),
         ModelFileError::WrongSize { found: whole.len() - 1, promised: whole.len() }
     );
-    assert!(matches!(fault([whole.clone(), vec![0]].concat()), ModelFileError::WrongSize { .. }));
+    assert!(matches!(error([whole.clone(), vec![0]].concat()), ModelFileError::WrongSize { .. }));
     let mut not_a_number = whole.clone();
     not_a_number[12 + 12 + 2..][..2].copy_from_slice(&0x7E00u16.to_le_bytes());
-    assert_eq!(fault(not_a_number), ModelFileError::NotANumber(1));
+    assert_eq!(error(not_a_number), ModelFileError::NotANumber(1));
     let mut one_piece = whole;
     one_piece[12 + 5] = b' ';
-    assert!(matches!(fault(one_piece), ModelFileError::UnknownFormat(_)));
+    assert!(matches!(error(one_piece), ModelFileError::UnknownFormat(_)));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn open_path(path: &Path) -> Result<String, String> {
     let meaning = super::open_model(&settings, None).expect("there is one");
     match meaning.health.message() {
         None => Ok(meaning.embedder.identity().to_string()),
-        Some(fault) => Err(fault),
+        Some(error) => Err(error),
     }
 }
 
@@ -182,15 +182,15 @@ fn no_request_without_a_network() {
 fn model_directory_is_refused_with_what_to_do() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("model.safetensors"), "weights").unwrap();
-    let fault = open_path(directory.path()).unwrap_err();
-    assert!(fault.contains("it is a directory") && fault.contains("embedding_base_url"), "{fault}");
+    let error = open_path(directory.path()).unwrap_err();
+    assert!(error.contains("it is a directory") && error.contains("embedding_base_url"), "{error}");
 }
 
 #[cfg(unix)]
 #[test]
 fn special_file_is_refused_as_model() {
-    let fault = open_path(Path::new("/dev/null")).unwrap_err();
-    assert!(fault.contains("it is not a regular file"), "{fault}");
+    let error = open_path(Path::new("/dev/null")).unwrap_err();
+    assert!(error.contains("it is not a regular file"), "{error}");
 }
 
 #[test]

@@ -96,8 +96,8 @@ fn gemini_service(settings: &Settings, variable: &impl Fn(&str) -> Option<String
 
 fn service_address(settings: &Settings, usual: &str, version: &str) -> Result<ServiceAddress, RemoteError> {
     let text = settings.embedding_base_url.as_deref().unwrap_or(usual);
-    ServiceAddress::parse(text, version).map_err(|fault| {
-        RemoteError::from_settings(format!("JIKIME_EMBEDDING_BASE_URL {fault}, as in http://localhost:11434/v1"))
+    ServiceAddress::parse(text, version).map_err(|problem| {
+        RemoteError::from_settings(format!("JIKIME_EMBEDDING_BASE_URL {problem}, as in http://localhost:11434/v1"))
     })
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::NetworkError;
-use super::response::ServiceFault;
+use super::response::ServiceError;
 use super::service::Service;
 
 /// Pause after a transient error, unless the service names another.
@@ -34,13 +34,13 @@ impl RemoteError {
         Self { message, cooldown: LONG_COOLDOWN }
     }
 
-    pub(super) fn new(service: &Service, fault: ServiceFault) -> Self {
-        let rest = match &fault {
-            ServiceFault::Busy { pause, .. } => pause.unwrap_or(SHORT_COOLDOWN).clamp(SHORT_COOLDOWN, MAX_COOLDOWN),
-            fault if fault.is_transient() => SHORT_COOLDOWN,
+    pub(super) fn new(service: &Service, error: ServiceError) -> Self {
+        let rest = match &error {
+            ServiceError::Busy { pause, .. } => pause.unwrap_or(SHORT_COOLDOWN).clamp(SHORT_COOLDOWN, MAX_COOLDOWN),
+            error if error.is_transient() => SHORT_COOLDOWN,
             _ => LONG_COOLDOWN,
         };
-        let (what, remedy) = describe_fault(service, fault);
+        let (what, remedy) = describe_error(service, error);
         let remedy = remedy.map_or_else(
             || "search uses the built-in model until a later attempt succeeds".to_owned(),
             |remedy| format!("{remedy}, or set JIKIME_EMBEDDING_PROVIDER=local"),
@@ -52,52 +52,52 @@ impl RemoteError {
 const CHECK: &str = "check JIKIME_EMBEDDING_BASE_URL and JIKIME_EMBEDDING_MODEL";
 
 /// The error, and the next step of a person who wants to keep the service.
-fn describe_fault(service: &Service, fault: ServiceFault) -> (String, Option<String>) {
+fn describe_error(service: &Service, error: ServiceError) -> (String, Option<String>) {
     let said = |message: &str| match service.clean_message(message) {
         message if message.is_empty() => String::new(),
         message => format!(": {message}"),
     };
     let variable = service.key_variable;
-    match fault {
-        ServiceFault::Network(NetworkError::Unreachable(cause)) => (format!("cannot be reached{}", said(&cause)), None),
-        ServiceFault::Network(NetworkError::TimedOut) => ("does not answer in time".to_owned(), None),
-        ServiceFault::Network(NetworkError::Broken(cause)) => {
+    match error {
+        ServiceError::Network(NetworkError::Unreachable(cause)) => (format!("cannot be reached{}", said(&cause)), None),
+        ServiceError::Network(NetworkError::TimedOut) => ("does not answer in time".to_owned(), None),
+        ServiceError::Network(NetworkError::Broken(cause)) => {
             (format!("closed the connection early{}", said(&cause)), None)
         }
-        ServiceFault::Network(NetworkError::TooLarge) => {
+        ServiceError::Network(NetworkError::TooLarge) => {
             ("returned too large a response".to_owned(), Some(CHECK.to_owned()))
         }
-        ServiceFault::Busy { status: 429, .. } => ("limits the request rate (429)".to_owned(), None),
-        ServiceFault::Busy { status, message, .. } => (format!("failed ({status}){}", said(&message)), None),
-        ServiceFault::QuotaExhausted(message) => (
+        ServiceError::Busy { status: 429, .. } => ("limits the request rate (429)".to_owned(), None),
+        ServiceError::Busy { status, message, .. } => (format!("failed ({status}){}", said(&message)), None),
+        ServiceError::QuotaExhausted(message) => (
             format!("reports that the quota is used up{}", said(&message)),
             Some("check the plan and billing".to_owned()),
         ),
-        ServiceFault::TooLong(message) => {
+        ServiceError::TooLong(message) => {
             (format!("rejects even a short text as too long{}", said(&message)), Some(CHECK.to_owned()))
         }
-        ServiceFault::KeyRefused(status) if service.key.is_some() => {
+        ServiceError::KeyRefused(status) if service.key.is_some() => {
             (format!("rejects the key in {variable} ({status})"), Some("set a valid key and restart".to_owned()))
         }
-        ServiceFault::KeyRefused(status) => {
+        ServiceError::KeyRefused(status) => {
             (format!("requires a key ({status})"), Some(format!("set {variable} and restart")))
         }
-        ServiceFault::Forbidden(message) => (
+        ServiceError::Forbidden(message) => (
             format!("denies access with the key in {variable} (403){}", said(&message)),
             Some("change its permissions or use another key".to_owned()),
         ),
-        ServiceFault::NotFound(message) => {
+        ServiceError::NotFound(message) => {
             (format!("has no model {} (404){}", service.model(), said(&message)), Some(CHECK.to_owned()))
         }
-        ServiceFault::Redirected(place) => {
+        ServiceError::Redirected(place) => {
             let place = place.map(|place| format!(" to {}", service.clean_message(&place))).unwrap_or_default();
             (format!("redirects{place}, which is not followed"), Some(CHECK.to_owned()))
         }
-        ServiceFault::Refused { status, message } => {
+        ServiceError::Refused { status, message } => {
             (format!("rejects the request ({status}){}", said(&message)), Some(CHECK.to_owned()))
         }
-        ServiceFault::Unusable(what) => (format!("returned {what}"), Some(CHECK.to_owned())),
-        ServiceFault::WrongDimensions(theirs, ours) => (
+        ServiceError::Unusable(what) => (format!("returned {what}"), Some(CHECK.to_owned())),
+        ServiceError::WrongDimensions(theirs, ours) => (
             format!("returned vectors with {theirs} dimensions instead of {ours}"),
             Some(format!("set JIKIME_EMBEDDING_DIMENSIONS to the dimensions of {}", service.model())),
         ),

@@ -7,7 +7,7 @@ use super::retry::requested_pause;
 use super::{HttpResponse, NetworkError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ServiceFault {
+pub(super) enum ServiceError {
     Network(NetworkError),
     /// Rate limit or server error.
     Busy {
@@ -33,13 +33,13 @@ pub(super) enum ServiceFault {
     WrongDimensions(usize, usize),
 }
 
-impl From<NetworkError> for ServiceFault {
+impl From<NetworkError> for ServiceError {
     fn from(outage: NetworkError) -> Self {
         Self::Network(outage)
     }
 }
 
-impl ServiceFault {
+impl ServiceError {
     /// Whether a retry may help.
     pub(super) fn is_transient(&self) -> bool {
         match self {
@@ -76,30 +76,30 @@ pub(super) fn parse_vectors(
     count: usize,
     dims: Option<usize>,
     now: SystemTime,
-) -> Result<Vec<Vec<f32>>, ServiceFault> {
+) -> Result<Vec<Vec<f32>>, ServiceError> {
     if !(200..300).contains(&reply.status) {
-        return Err(fault_of_refusal(reply, &ErrorBody::read(&reply.body), now));
+        return Err(error_of_refusal(reply, &ErrorBody::read(&reply.body), now));
     }
-    let vectors = parse(&reply.body).map_err(|error| fault_without_vectors(reply, &error, now))?;
+    let vectors = parse(&reply.body).map_err(|error| error_without_vectors(reply, &error, now))?;
     if vectors.len() != count {
-        return Err(ServiceFault::Unusable(format!("{} vectors for {count} texts", vectors.len())));
+        return Err(ServiceError::Unusable(format!("{} vectors for {count} texts", vectors.len())));
     }
     let dims = dims.or_else(|| vectors.first().map(Vec::len)).unwrap_or_default();
     match vectors.iter().find(|vector| vector.len() != dims || dims == 0) {
-        Some(vector) => Err(ServiceFault::WrongDimensions(vector.len(), dims)),
+        Some(vector) => Err(ServiceError::WrongDimensions(vector.len(), dims)),
         None if vectors.iter().flatten().all(|value| value.is_finite()) => Ok(vectors),
-        None => Err(ServiceFault::Unusable(NOT_VECTORS.to_owned())),
+        None => Err(ServiceError::Unusable(NOT_VECTORS.to_owned())),
     }
 }
 
 /// Classifies a response that should have vectors and has none.
-fn fault_without_vectors(reply: &HttpResponse, error: &serde_json::Error, now: SystemTime) -> ServiceFault {
+fn error_without_vectors(reply: &HttpResponse, error: &serde_json::Error, now: SystemTime) -> ServiceError {
     let complaint = ErrorBody::read(&reply.body);
     if !complaint.message.is_empty() {
-        return fault_of_refusal(reply, &complaint, now);
+        return error_of_refusal(reply, &complaint, now);
     }
     let body = reply.body.trim_ascii_start();
-    ServiceFault::Unusable(match body.first() {
+    ServiceError::Unusable(match body.first() {
         None => "nothing".to_owned(),
         Some(b'<') => "a web page instead of JSON".to_owned(),
         Some(_) if error.is_eof() => "an incomplete response".to_owned(),
@@ -107,26 +107,26 @@ fn fault_without_vectors(reply: &HttpResponse, error: &serde_json::Error, now: S
     })
 }
 
-fn fault_of_refusal(reply: &HttpResponse, complaint: &ErrorBody, now: SystemTime) -> ServiceFault {
+fn error_of_refusal(reply: &HttpResponse, complaint: &ErrorBody, now: SystemTime) -> ServiceError {
     let (status, message) = (reply.status, complaint.message.clone());
     let is_about_length = complaint.is_too_long();
     match status {
-        413 => ServiceFault::TooLong(message),
+        413 => ServiceError::TooLong(message),
         // Ollama, if the model's vector is not finite.
-        500 if complaint.is_invalid_number() => ServiceFault::Unusable(NOT_VECTORS.to_owned()),
+        500 if complaint.is_invalid_number() => ServiceError::Unusable(NOT_VECTORS.to_owned()),
         // llama.cpp reports it with 500, and OpenAI with 429 if the request exceeds the limit per minute.
-        200 | 400 | 422 | 429 | 500 if is_about_length => ServiceFault::TooLong(message),
-        401 => ServiceFault::KeyRefused(status),
-        400 | 403 if complaint.is_invalid_key() => ServiceFault::KeyRefused(status),
-        402 => ServiceFault::QuotaExhausted(message),
-        429 if complaint.is_quota_exhausted() => ServiceFault::QuotaExhausted(message),
-        403 => ServiceFault::Forbidden(message),
-        404 => ServiceFault::NotFound(message),
-        300..=399 => ServiceFault::Redirected(reply.header("location").map(str::to_owned)),
+        200 | 400 | 422 | 429 | 500 if is_about_length => ServiceError::TooLong(message),
+        401 => ServiceError::KeyRefused(status),
+        400 | 403 if complaint.is_invalid_key() => ServiceError::KeyRefused(status),
+        402 => ServiceError::QuotaExhausted(message),
+        429 if complaint.is_quota_exhausted() => ServiceError::QuotaExhausted(message),
+        403 => ServiceError::Forbidden(message),
+        404 => ServiceError::NotFound(message),
+        300..=399 => ServiceError::Redirected(reply.header("location").map(str::to_owned)),
         408 | 425 | 429 | 500..=599 => {
             let pause = requested_pause(reply, now).or(complaint.pause);
-            ServiceFault::Busy { status, message, pause }
+            ServiceError::Busy { status, message, pause }
         }
-        _ => ServiceFault::Refused { status, message },
+        _ => ServiceError::Refused { status, message },
     }
 }

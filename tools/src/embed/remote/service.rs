@@ -6,7 +6,7 @@ use schema::privacy::redaction::redact;
 
 use super::address::ServiceAddress;
 use super::known_models::KnownModel;
-use super::response::{self, ServiceFault};
+use super::response::{self, ServiceError};
 use super::split;
 use super::{ApiKey, EmbeddingPurpose, HttpRequest, HttpResponse, gemini, openai};
 
@@ -125,7 +125,7 @@ impl Service {
         reply: &HttpResponse,
         count: usize,
         now: SystemTime,
-    ) -> Result<Vec<Vec<f32>>, ServiceFault> {
+    ) -> Result<Vec<Vec<f32>>, ServiceError> {
         let parse = match self.protocol {
             Protocol::OpenAi | Protocol::OpenAiCompatible => openai::parse_vectors,
             Protocol::Gemini => gemini::parse_vectors,

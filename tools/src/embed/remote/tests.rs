@@ -226,5 +226,5 @@ fn parts_of_a_key_are_hidden(#[case] text: &str, #[case] expected: &str) {
 }
 
 mod choices;
-mod faults;
+mod errors;
 mod splitting;
