@@ -35,8 +35,11 @@ impl Engine {
     /// At most this many of the newest tasks.
     pub fn newest_tasks(&mut self, limit: usize) -> Result<Vec<Task>, ToolError> {
         let filter = MemoryFilter { kind: Some(MemoryType::Task), ..MemoryFilter::default() };
-        let rows = self.list(&filter, limit)?;
-        rows.into_iter().map(|row| Ok(Task { state: self.state_of_task(&row)?, row })).collect()
+        self.list(&filter, limit)?.into_iter().map(|row| self.task_of_row(row)).collect()
+    }
+
+    fn task_of_row(&mut self, row: MemoryRow) -> Result<Task, ToolError> {
+        Ok(Task { state: self.state_of_task(&row)?, row })
     }
 
     fn state_of_task(&mut self, row: &MemoryRow) -> Result<TaskState, ToolError> {
@@ -74,7 +77,7 @@ impl Engine {
     pub fn unblock_task(&mut self, id: &str) -> Result<Task, ToolError> {
         let (id, row) = self.find_by_prefix(id)?;
         if tasks::awaited(&row.memory.content, &row.memory.attributes.metadata).is_none() {
-            return Ok(Task { state: self.state_of_task(&row)?, row });
+            return self.task_of_row(row);
         }
         let is_field = row.memory.attributes.metadata.contains_key(tasks::BLOCKED_BY);
         match tasks::with_awaited_removed(&row.memory.content).filter(|_| !is_field) {
@@ -88,7 +91,7 @@ impl Engine {
             })?),
         }
         let (_, row) = self.find_by_prefix(id.as_str())?;
-        Ok(Task { state: self.state_of_task(&row)?, row })
+        self.task_of_row(row)
     }
 
     /// A checkbox that a person ticked is theirs to clear.
@@ -114,7 +117,7 @@ impl Engine {
             change: StateChange::Closed(settlement),
         }])?;
         let (_, row) = self.find_by_prefix(id.as_str())?;
-        Ok(Task { state: self.state_of_task(&row)?, row })
+        self.task_of_row(row)
     }
 
     /// Whether the entry of a task has no id. Its id depends on its text, so a note about it would be lost with the next edit.
