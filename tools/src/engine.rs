@@ -247,9 +247,9 @@ impl Engine {
     fn drain_spool(&mut self) -> Result<(), ToolError> {
         if self.is_writable() {
             match drain(&mut self.store, MAX_DRAINED) {
-                Err(fault) if fault.is_damage() => return Err(fault.into()),
+                Err(error) if error.is_damage() => return Err(error.into()),
                 // Events that cannot be stored stay in the spool. This must not block search.
-                Err(fault) if !fault.is_busy() => hook_log::append_error(self.store.layout(), &fault),
+                Err(error) if !error.is_busy() => hook_log::append_error(self.store.layout(), &error),
                 _ => {}
             }
         }
@@ -323,7 +323,7 @@ impl Engine {
         let pairs = memories.iter().zip(outcomes);
         let settled = pairs.map(|(memory, outcome)| match outcome {
             // Memories stored before the damage are in their log, so they are not stored twice.
-            Err(fault) if fault.is_damage() => self.with_repair(|engine| Ok(commit(&mut engine.store, memory)?)),
+            Err(error) if error.is_damage() => self.with_repair(|engine| Ok(commit(&mut engine.store, memory)?)),
             outcome => Ok(outcome?),
         });
         settled.collect()

@@ -39,8 +39,8 @@ use crate::error::ToolError;
 use crate::fulltext::{FullText, PostingsCache};
 
 /// Rows per transaction, and per segment during a rebuild. Larger batches need fewer merges later.
-const BATCH: usize = 500;
-const BULK: usize = 4_000;
+const ROWS_PER_BATCH: usize = 500;
+const ROWS_PER_REBUILD_BATCH: usize = 4_000;
 
 #[derive(Debug)]
 pub struct Index {
@@ -177,8 +177,8 @@ impl Index {
         self.index_memories_while(rows, lock, &mut |_, _| true)
     }
 
-    /// The same while `go_on`, called after every batch with the done and total number, returns true. Finished batches
-    /// stay.
+    /// Indexes new memories while `go_on`, called after every batch with the done and total number, returns true. Finished
+    /// batches stay.
     pub fn index_memories_while(
         &mut self,
         rows: Rows<'_>,
@@ -199,7 +199,7 @@ impl Index {
             transaction.commit()?;
         }
         let (mut taken, mut total) = (0, None);
-        let batch = if self.db.is_autocommit() { BATCH } else { BULK };
+        let batch = if self.db.is_autocommit() { ROWS_PER_BATCH } else { ROWS_PER_REBUILD_BATCH };
         loop {
             let new = rows.inserted_after(self.read_progress()?.last_seq, batch)?;
             let Some(last) = new.last().map(|row| row.seq) else { return Ok(taken) };
@@ -270,7 +270,7 @@ impl Index {
         self.clear_caches();
         let filled = filled?;
         ended?;
-        // The log holds the whole index. If a reader blocks truncation, `bound` does it later.
+        // The log holds the whole index. If a reader blocks truncation, an idle step does it later.
         database::truncate_wal(&self.db)?;
         Ok(filled)
     }

@@ -54,9 +54,9 @@ impl Engine {
         // Noted first, so that a failure is not repeated all day.
         self.store.with_transaction(|rows| rows.set_meta(LAST, &today.to_string()))?;
         // Older days would be cleaned up again.
-        let kept = settings.gc_older_than.unwrap_or(MOST_AGE).min(MOST_AGE);
+        let oldest = settings.gc_older_than.unwrap_or(MOST_AGE).min(MOST_AGE);
         let days_ago = |days: u32| today.checked_sub_days(Days::new(days.into()));
-        let Some((from, before)) = days_ago(kept).zip(days_ago(age)) else { return Ok(0) };
+        let Some((from, before)) = days_ago(oldest).zip(days_ago(age)) else { return Ok(0) };
         self.summarise_days(from, before)
     }
 

@@ -9,7 +9,7 @@ use super::file_access::{confine_path, read_file};
 use crate::error::ToolError;
 
 /// Byte limit of a text: hosts drop messages of 16 MiB, and JSON escaping may double a text.
-const LIMIT: usize = 4 * 1024 * 1024;
+const MAX_TEXT_BYTES: usize = 4 * 1024 * 1024;
 
 /// The text of long-term memory, or of all files of a day.
 pub(super) fn log_text(layout: &Layout, log: LogKind) -> Result<String, ToolError> {
@@ -25,8 +25,8 @@ pub(super) fn log_text(layout: &Layout, log: LogKind) -> Result<String, ToolErro
 fn file_text(layout: &Layout, path: &str) -> Result<String, ToolError> {
     let inside = confine_path(layout, path)?;
     let mut text = read_file(layout, &inside)?.text;
-    if text.len() > LIMIT {
-        let end = text[..text.floor_char_boundary(LIMIT)].rfind('\n').map_or(LIMIT, |end| end + 1);
+    if text.len() > MAX_TEXT_BYTES {
+        let end = text[..text.floor_char_boundary(MAX_TEXT_BYTES)].rfind('\n').map_or(MAX_TEXT_BYTES, |end| end + 1);
         text.truncate(text.floor_char_boundary(end));
         let next = text.lines().count() + 1;
         text.push_str(&format!("\n[cut here; memory_get with path {inside:?} and from {next} continues]\n"));
@@ -81,9 +81,9 @@ mod tests {
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();
         let line = "매우 긴 기억\n";
-        std::fs::write(layout.store_path("MEMORY.md"), line.repeat(LIMIT / line.len() + 1)).unwrap();
+        std::fs::write(layout.store_path("MEMORY.md"), line.repeat(MAX_TEXT_BYTES / line.len() + 1)).unwrap();
         let text = log_text(&layout, LogKind::LongTerm).unwrap();
-        let kept = LIMIT / line.len();
+        let kept = MAX_TEXT_BYTES / line.len();
         let end = format!("\n[cut here; memory_get with path \"MEMORY.md\" and from {} continues]\n", kept + 1);
         assert_eq!(text, line.repeat(kept) + &end);
     }

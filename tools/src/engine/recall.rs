@@ -17,7 +17,7 @@ use crate::text::fold::fold;
 const MAX_RECALLED: usize = 3;
 
 /// Fewest content words of a prompt; shorter prompts match too much.
-const WORDS: usize = 2;
+const MIN_CONTENT_WORDS: usize = 2;
 
 /// Hits considered, because most may be filtered out.
 const MAX_CANDIDATES: i64 = 50;
@@ -57,7 +57,7 @@ pub(super) fn recall_memories(
     min_score: f64,
 ) -> Result<Vec<RecalledMemory>, ToolError> {
     let subject = strip_words(query::truncated_query(prompt), &SMALL_TALK);
-    if Query::parse_literal(&strip_words(&subject, &WORK)).content_words() < WORDS {
+    if Query::parse_literal(&strip_words(&subject, &WORK)).content_words() < MIN_CONTENT_WORDS {
         return Ok(Vec::new());
     }
     let input = SearchInput {

@@ -245,20 +245,20 @@ mod tests {
         assert_eq!(index(&mut engine), (1, 0, 2));
         append_prompt(&mut hook, "an event behind the decision");
         let log = "2026-01-28.md";
-        let in_step = hook.synced_log(log).unwrap();
-        assert!(in_step.is_some());
+        let synced = hook.synced_log(log).unwrap();
+        assert!(synced.is_some());
         // Prose is added without any notice.
         let file = hook.layout().store_path(log);
         std::fs::write(&file, format!("A person wrote of the walrus.\n{}", std::fs::read_to_string(&file).unwrap()))
             .unwrap();
         let lock = engine.lock_index().unwrap();
-        assert_eq!(engine.index.index_file(log, in_step.as_ref(), &lock).unwrap().added, 0);
+        assert_eq!(engine.index.index_file(log, synced.as_ref(), &lock).unwrap().added, 0);
         drop(lock);
         assert_eq!((hook.synced_log(log).unwrap(), index(&mut engine)), (None, (1, 1, 1)));
         // A log that was read again has another stamp, and its prose is unchanged.
         append_prompt(&mut hook, "one more");
         let later = hook.synced_log(log).unwrap();
-        assert_ne!(later.unwrap().read_mark, in_step.unwrap().read_mark);
+        assert_ne!(later.unwrap().read_mark, synced.unwrap().read_mark);
         assert_eq!(index(&mut engine), (1, 0, 1));
     }
 

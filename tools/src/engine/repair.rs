@@ -100,11 +100,11 @@ mod tests {
     fn error_without_damage_repairs_nothing() {
         let project = tempfile::tempdir().unwrap();
         let mut engine = engine(project.path());
-        for fault in [ToolError::Unavailable, ToolError::Internal, ToolError::Invalid] {
+        for error in [ToolError::Unavailable, ToolError::Internal, ToolError::Invalid] {
             let mut attempts = 0;
             let failed = engine.with_repair(|_| {
                 attempts += 1;
-                Err::<(), _>(fault("no such column: the disk is full".to_owned()))
+                Err::<(), _>(error("no such column: the disk is full".to_owned()))
             });
             assert_eq!((failed.is_err(), attempts, engine.is_current()), (true, 1, true));
         }

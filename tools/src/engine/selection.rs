@@ -19,7 +19,7 @@ use super::Engine;
 use crate::error::ToolError;
 
 /// Rows per read.
-const PIECE: usize = 1_000;
+const ROWS_PER_READ: usize = 1_000;
 
 /// All conditions must match. An empty selection matches every memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl Engine {
         selected.selection = Some(selection.clone());
         let (mut last, mut drawn) = (0, Vec::new());
         loop {
-            let mut rows = self.with_repair(|engine| Ok(engine.store.rows().inserted_after(last, PIECE)?))?;
+            let mut rows = self.with_repair(|engine| Ok(engine.store.rows().inserted_after(last, ROWS_PER_READ)?))?;
             let Some(row) = rows.last() else { break };
             last = row.seq;
             // A shared memory is selected only by its id.

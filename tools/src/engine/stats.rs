@@ -17,10 +17,10 @@ use crate::error::ToolError;
 use crate::index::Index;
 
 /// Most files named in one problem.
-const FILES: usize = 5;
+const MAX_FILES: usize = 5;
 
 /// Most hook errors shown.
-const FAULTS: usize = 5;
+const MAX_HOOK_ERRORS: usize = 5;
 
 pub(super) fn collect_stats(store: &Store, index: &Index, notes: &[String]) -> Result<StatsOutput, ToolError> {
     let rows = store.rows();
@@ -31,8 +31,8 @@ pub(super) fn collect_stats(store: &Store, index: &Index, notes: &[String]) -> R
     let mut problems = settings::load(store.layout()).problems;
     problems.extend_from_slice(notes);
     problems.extend(encoding_problem(store));
-    let faults = hook_log::recent_messages(store.layout(), &Moment::now());
-    problems.extend(faults.into_iter().take(FAULTS).map(|fault| format!("hook: {fault}")));
+    let errors = hook_log::recent_messages(store.layout(), &Moment::now());
+    problems.extend(errors.into_iter().take(MAX_HOOK_ERRORS).map(|error| format!("hook: {error}")));
     Ok(StatsOutput {
         project: store.layout().project().to_string_lossy().into_owned(),
         memories: types.iter().map(|counted| counted.count).sum(),
@@ -56,8 +56,8 @@ fn encoding_problem(store: &Store) -> Option<String> {
     let files = store.layout().markdown_files().unwrap_or_default();
     let found: Vec<String> =
         files.iter().filter(|path| has_other_encoding(store.layout(), path)).map(|path| display_path(path)).collect();
-    let more = if found.len() > FILES { format!(" and {} more", found.len() - FILES) } else { String::new() };
-    let named = found.iter().take(FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if found.len() > MAX_FILES { format!(" and {} more", found.len() - MAX_FILES) } else { String::new() };
+    let named = found.iter().take(MAX_FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
     (!found.is_empty()).then(|| format!("not UTF-8 text, so only partly readable: {named}{more}; save as UTF-8"))
 }
 

@@ -22,7 +22,7 @@ pub struct StoreUsage {
     pub recalled: Vec<RecallCount>,
 }
 
-/// The same for a subset, which has no disk size of its own.
+/// Growth and use of some memories, which have no disk size of their own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FilteredUsage {
     pub memories: u64,

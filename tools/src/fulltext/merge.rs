@@ -15,10 +15,10 @@ pub(super) const DEAD: i64 = 2;
 const MERGE_FACTOR: usize = 8;
 
 /// Most documents merged during an insertion.
-const SMALL: i64 = 2048;
+const MAX_JOINED_DOCUMENTS: i64 = 2048;
 
 /// Terms per step; few in tests, so that merges take many steps.
-const STEP: i64 = if cfg!(test) { 200 } else { 2000 };
+const TERMS_PER_STEP: i64 = if cfg!(test) { 200 } else { 2000 };
 
 /// Removed documents that may stay in their segments, and their greatest share.
 const MAX_REMOVED: i64 = 1000;
@@ -74,7 +74,7 @@ pub(super) fn join_small(connection: &Connection) -> Result<()> {
         let free: Vec<Segment> =
             segments(connection)?.into_iter().take_while(|segment| segment.first > merged).collect();
         let Some(newest) = mergeable(&free) else { return Ok(()) };
-        if newest.iter().map(|segment| segment.documents).sum::<i64>() > SMALL {
+        if newest.iter().map(|segment| segment.documents).sum::<i64>() > MAX_JOINED_DOCUMENTS {
             return Ok(());
         }
         begin_merge(connection, &newest)?;
@@ -196,7 +196,7 @@ fn step_end(connection: &Connection, sources: &[Segment], reached: &str) -> Resu
             "SELECT term FROM fulltext_postings WHERE segment = ?1 AND term > ?2 ORDER BY term LIMIT 1 OFFSET ?3",
         )?;
         let end: Option<String> =
-            statement.query_row(params![source.id, reached, STEP - 1], |row| row.get(0)).optional()?;
+            statement.query_row(params![source.id, reached, TERMS_PER_STEP - 1], |row| row.get(0)).optional()?;
         ends.extend(end);
     }
     Ok(ends.into_iter().min())
@@ -223,7 +223,7 @@ fn delete_merged(connection: &Connection) -> Result<bool> {
         "DELETE FROM fulltext_postings WHERE segment = ?1 AND term IN
              (SELECT term FROM fulltext_postings WHERE segment = ?1 LIMIT ?2)",
     )?;
-    if statement.execute([dead.id, STEP])? < STEP as usize {
+    if statement.execute([dead.id, TERMS_PER_STEP])? < TERMS_PER_STEP as usize {
         connection.prepare_cached("DELETE FROM fulltext_segments WHERE id = ?1")?.execute([dead.id])?;
     }
     Ok(true)

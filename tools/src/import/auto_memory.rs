@@ -13,7 +13,7 @@ use schema::model::moment::Moment;
 use super::markdown::Note;
 
 /// Largest note in bytes.
-const LIMIT: u64 = 256 * 1024;
+const MAX_NOTE_BYTES: u64 = 256 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostNote {
@@ -35,9 +35,9 @@ pub fn read_notes(folder: &Path) -> io::Result<(Vec<HostNote>, Vec<String>)> {
         let name = item.file_name().to_string_lossy().into_owned();
         let is_note = name.ends_with(".md") && !name.starts_with('.') && !is_linked_file(&item.path());
         match item.metadata() {
-            Ok(metadata) if is_note && metadata.is_file() && metadata.len() <= LIMIT => names.push(name),
+            Ok(metadata) if is_note && metadata.is_file() && metadata.len() <= MAX_NOTE_BYTES => names.push(name),
             Ok(metadata) if is_note && metadata.is_file() => {
-                left_out.push(format!("{name} is larger than {} KiB", LIMIT / 1024));
+                left_out.push(format!("{name} is larger than {} KiB", MAX_NOTE_BYTES / 1024));
             }
             _ => {}
         }
@@ -46,7 +46,7 @@ pub fn read_notes(folder: &Path) -> io::Result<(Vec<HostNote>, Vec<String>)> {
     let mut notes = Vec::new();
     for name in names {
         let path = folder.join(&name);
-        match regular_file::read(&path, LIMIT).map(String::from_utf8) {
+        match regular_file::read(&path, MAX_NOTE_BYTES).map(String::from_utf8) {
             Ok(Ok(text)) => notes.extend(parse_note(&path, name, &text.replace("\r\n", "\n"))),
             Ok(Err(_)) => left_out.push(format!("{name} is not UTF-8")),
             Err(error) => left_out.push(format!("{name} cannot be read: {error}")),

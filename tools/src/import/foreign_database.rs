@@ -26,7 +26,7 @@ const TRIES: usize = 5;
 const SIDE_FILES: [&str; 2] = ["-wal", "-journal"];
 
 /// The name of the copy.
-const COPY: &str = "copy.db";
+const COPY_NAME: &str = "copy.db";
 
 /// A database of another program.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl ForeignDatabase {
             SIDE_FILES.iter().any(|side| fs::metadata(with_suffix(path, side)).is_ok_and(|file| file.len() > 0));
         let copy = has_log.then(|| copy_database(path)).transpose().map_err(unreadable)?;
         let connection = match &copy {
-            Some(copy) => Connection::open_with_flags(copy.path().join(COPY), OpenFlags::SQLITE_OPEN_READ_WRITE),
+            Some(copy) => Connection::open_with_flags(copy.path().join(COPY_NAME), OpenFlags::SQLITE_OPEN_READ_WRITE),
             None => Connection::open_with_flags(
                 immutable_uri(path).map_err(unreadable)?,
                 OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
@@ -90,7 +90,7 @@ impl ForeignDatabase {
         self.for_each_match(table, names, None, work)
     }
 
-    /// The same for the rows in which a column has this value.
+    /// Calls `work` with each row, or with those in which a column has the value of the filter.
     pub(super) fn for_each_match(
         &self,
         table: &str,
@@ -172,7 +172,7 @@ fn copy_database(path: &Path) -> io::Result<PrivateTempDir> {
     for _ in 0..TRIES {
         let before = stamp();
         for part in parts() {
-            copy_file(&with_suffix(path, part), &with_suffix(&folder.path().join(COPY), part))?;
+            copy_file(&with_suffix(path, part), &with_suffix(&folder.path().join(COPY_NAME), part))?;
         }
         if stamp() == before {
             return Ok(folder);

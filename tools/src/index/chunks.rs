@@ -61,10 +61,10 @@ impl Index {
     pub fn index_file(
         &mut self,
         path: &str,
-        in_step: Option<&SyncedLog>,
+        synced_log: Option<&SyncedLog>,
         _lock: &IndexLock,
     ) -> Result<ChunkReport, ToolError> {
-        if let Some(log) = in_step
+        if let Some(log) = synced_log
             && self.is_file_unchanged(path, &no_prose_marker(log))?
         {
             self.record_file(path, Some(log.stamp), &no_prose_marker(log))?;
@@ -114,7 +114,7 @@ impl Index {
         transaction.commit()?;
         crash_point::crash_if_armed("index.file");
         report.removed = old.len();
-        let log = in_step.filter(|log| made.is_empty() && Some(log.stamp) == stamp);
+        let log = synced_log.filter(|log| made.is_empty() && Some(log.stamp) == stamp);
         self.record_file(path, stamp, &log.map_or(hash, no_prose_marker))?;
         Ok(report)
     }

@@ -109,7 +109,7 @@ impl Index {
         Ok(EmbeddingBatch { outcome: worked, texts: sorted.new.into_iter().map(|new| (new.hash, new.text)).collect() })
     }
 
-    /// Caches vectors by text hash. The next `gather` assigns them; a text that changed meanwhile has another hash.
+    /// Caches vectors by text hash. The next [`Index::gather_batch`] assigns them; a text that changed meanwhile has another hash.
     pub fn store_vectors(
         &mut self,
         identity: &ModelIdentity,

@@ -134,13 +134,13 @@ fn recreate_tables(db: &mut Database) -> rusqlite::Result<bool> {
 /// Empties the file, except for readable vectors.
 fn reset_file(layout: &Layout, open: Option<&Database>) -> Result<(), ToolError> {
     // A temporary database on disk, which SQLite deletes.
-    let kept = Connection::open("")?;
-    kept.execute_batch(include_str!("cache.sql"))?;
+    let copy = Connection::open("")?;
+    copy.execute_batch(include_str!("cache.sql"))?;
     if let Some(db) = open
         && has_cache(db).is_ok_and(|has_cache| has_cache)
     {
         // Unreadable vectors of a damaged file are made again, and the reset is reported.
-        let _ = copy_cache(db, &kept);
+        let _ = copy_cache(db, &copy);
     }
     database::reset(&layout.index_db(), open, LockTimeout::Server)
         .map_err(|error| ToolError::Unavailable(join_causes(&error)))?;
@@ -148,7 +148,7 @@ fn reset_file(layout: &Layout, open: Option<&Database>) -> Result<(), ToolError>
         .map_err(|error| ToolError::Unavailable(join_causes(&error)))?;
     let transaction = Transaction::new(&mut db, TransactionBehavior::Immediate)?;
     create_missing_tables(&transaction, false)?;
-    copy_cache(&kept, &transaction)?;
+    copy_cache(&copy, &transaction)?;
     Ok(transaction.commit()?)
 }
 

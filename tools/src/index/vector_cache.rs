@@ -26,8 +26,8 @@ impl VectorCache {
 
     /// Whether it has the vectors of a file.
     pub(super) fn is_for_file(&self, file: database::DatabaseIdentity) -> bool {
-        let kept = self.lock();
-        kept.file == file && kept.vectors.is_some()
+        let cached = self.lock();
+        cached.file == file && cached.vectors.is_some()
     }
 
     /// The vectors of a file, read if missing. Other callers wait meanwhile.
@@ -36,12 +36,12 @@ impl VectorCache {
         file: database::DatabaseIdentity,
         read: impl FnOnce() -> Result<Vectors, ToolError>,
     ) -> Result<Arc<Vectors>, ToolError> {
-        let mut kept = self.lock();
-        if let Some(vectors) = kept.vectors.as_ref().filter(|_| kept.file == file) {
+        let mut cached = self.lock();
+        if let Some(vectors) = cached.vectors.as_ref().filter(|_| cached.file == file) {
             return Ok(Arc::clone(vectors));
         }
         let vectors = Arc::new(read()?);
-        *kept = CachedVectors { file, vectors: Some(Arc::clone(&vectors)) };
+        *cached = CachedVectors { file, vectors: Some(Arc::clone(&vectors)) };
         Ok(vectors)
     }
 

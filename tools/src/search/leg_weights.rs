@@ -10,9 +10,9 @@ const WITH_SENTENCES: LegWeights = LegWeights { words: 65, vector: 25 };
 
 /// Factor of the vector's weight in a long passage, which has many words of the question by chance.
 const VECTOR_IN_LONG: f32 = 4.0;
-/// The same for a model that reads sentences: it must squeeze a long text into one vector.
+/// That factor for a model that reads sentences: it must squeeze a long text into one vector.
 const VECTOR_OF_SENTENCES_IN_LONG: f32 = 0.3;
-/// The same in another script, where most words match through the glossary only.
+/// Factor of the vector's weight in another script, where most words match through the glossary only.
 const VECTOR_IN_OTHER_SCRIPT: f32 = 6.0;
 
 /// Bonus of a near passage in another script that has all of the question, as a share of what its relevance lacks to 1. A bonus that is

@@ -61,7 +61,7 @@ impl Query {
         &self.terms[..self.literals]
     }
 
-    /// The same, followed by terms of synonyms alone.
+    /// The terms of the words, followed by terms of synonyms alone.
     pub fn all_terms(&self) -> &[QueryTerm] {
         &self.terms
     }

@@ -156,24 +156,24 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
     }
 }
 
-/// Removes duplicates of better passages. In the place of a shared copy, the user's own memory is kept.
+/// Removes duplicates of better passages. In the place of a shared copy, the user's own memory stays.
 fn drop_duplicates(ranked: Vec<RankedCandidate>) -> Vec<RankedCandidate> {
-    let mut kept: Vec<RankedCandidate> = Vec::with_capacity(ranked.len());
+    let mut distinct: Vec<RankedCandidate> = Vec::with_capacity(ranked.len());
     for mut candidate in ranked {
-        if kept.len() < COMPARED {
+        if distinct.len() < COMPARED {
             let own = &mut candidate.candidate.tokens;
             own.sort_unstable();
             own.dedup();
-            if let Some(other) = kept.iter_mut().find(|other| is_same_text(&other.candidate.tokens, own)) {
+            if let Some(other) = distinct.iter_mut().find(|other| is_same_text(&other.candidate.tokens, own)) {
                 if is_shared(other) && !is_shared(&candidate) {
                     other.candidate = candidate.candidate;
                 }
                 continue;
             }
         }
-        kept.push(candidate);
+        distinct.push(candidate);
     }
-    kept
+    distinct
 }
 
 fn is_shared(ranked: &RankedCandidate) -> bool {

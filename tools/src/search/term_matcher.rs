@@ -48,7 +48,7 @@ impl<'q> TermMatcher<'q> {
         self.visit_all(text, |_| {}, sink)
     }
 
-    /// The same, and calls `all` with the hash of each token.
+    /// Calls `sink` with each occurrence and `all` with the hash of each token. Returns the number of tokens.
     pub(crate) fn visit_all(&self, text: &str, mut all: impl FnMut(u64), mut sink: impl FnMut(TermHit)) -> u32 {
         let mut stems = StemCache::for_thread();
         let mut length = 0;

@@ -45,7 +45,7 @@ static DECISION_WORDS: WordList = WordList::words(
      entschieden verwenden benutzen choisi décidé utilisons используем",
 );
 
-/// The same in scripts without spaces, or with many endings.
+/// Parts of such words in scripts without spaces, or with many endings.
 static DECISION_PARTS: WordList = WordList::phrases(
     "기로 했|기로 한|기로 결정|정했|정한|결정|골랐|고른|선택|쓰나|쓰지|써야|決め|使い|決定|决定|选择|решил",
 );
@@ -80,7 +80,7 @@ static PAST_WORDS: WordList = WordList::words(
      ursprünglich auparavant avant anciennement раньше прежде ранее initially old superseded",
 );
 
-/// The same in scripts without spaces.
+/// Parts of such words in scripts without spaces.
 static PAST_PARTS: WordList =
     WordList::phrases("예전|이전에|원래|기존|전에는|바꾸기 전|以前|かつて|元々|もともと|之前|原来|从前|以往");
 

@@ -11,7 +11,7 @@ use super::{TokenPiece, stem};
 pub(crate) type TokenHasher = FixedState;
 
 /// Cached stems per thread; a power of two.
-const WORDS: usize = 1 << 13;
+const CACHED_STEMS: usize = 1 << 13;
 
 /// A hash that is the same in every process.
 pub(crate) fn token_hash(text: &str) -> u64 {
@@ -33,7 +33,7 @@ impl StemCache {
     /// Borrows this thread's cache until dropped.
     pub(crate) fn for_thread() -> Self {
         let mut known = KNOWN.take();
-        known.resize(WORDS, (0, 0));
+        known.resize(CACHED_STEMS, (0, 0));
         Self(known)
     }
 
@@ -42,7 +42,7 @@ impl StemCache {
         if !piece.stem {
             return written;
         }
-        let slot = &mut self.0[(written >> 40) as usize % WORDS];
+        let slot = &mut self.0[(written >> 40) as usize % CACHED_STEMS];
         if slot.0 != written {
             *slot = (written, token_hash(&stem::stem(piece.text)));
         }
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn more_words_than_are_kept_have_the_hashes_of_their_stems() {
         let mut stems = StemCache::for_thread();
-        for number in 0..WORDS * 3 {
+        for number in 0..CACHED_STEMS * 3 {
             let letter = |place: u32| char::from(b'a' + (number / 26usize.pow(place) % 26) as u8);
             let word: String = (0..4).map(letter).chain("ing".chars()).collect();
             let piece = TokenPiece { text: &word, stem: true, start: 0, end: word.len(), word: 0 };

@@ -14,7 +14,7 @@ use crate::error::ToolError;
 use crate::index::{Index, IndexLockWait, ReviewFindings, ReviewPass};
 
 /// Memories per transaction.
-const BATCH: usize = 200;
+const ROWS_PER_BATCH: usize = 200;
 
 /// The newest memories that are looked up by a key, and those that are compared: with the most keys in common.
 const LOOKED_UP: usize = 16;
@@ -79,14 +79,14 @@ fn run_pass(
 ) -> Result<bool, ToolError> {
     loop {
         let last = index.reviewed_until(pass, rules)?;
-        let rows = store.rows().inserted_after(last, BATCH)?;
+        let rows = store.rows().inserted_after(last, ROWS_PER_BATCH)?;
         let Some(last_seq) = rows.last().map(|row| row.seq) else { return Ok(true) };
         let found = ReviewFindings { last_seq, ..find(index, &rows)? };
         // Another process that indexes has the lock. The next review goes on from here.
         let Some(lock) = index.lock(IndexLockWait::Long)? else { return Ok(false) };
         index.add_review_findings(pass, rules, &found, &lock)?;
         drop(lock);
-        let is_end = rows.len() < BATCH;
+        let is_end = rows.len() < ROWS_PER_BATCH;
         if !is_end && !go_on(last_seq, last_seq + store.rows().count_after(last_seq)?.cast_signed()) {
             return Ok(false);
         }

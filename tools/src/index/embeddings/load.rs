@@ -39,26 +39,26 @@ impl Index {
         Ok(Some(Arc::clone(self.vectors.insert(Arc::new(vectors)))))
     }
 
-    /// The same, shared by all indexes with the same cache.
+    /// The current vectors of a model, shared by all indexes with the same cache.
     pub fn shared_vectors(&mut self, identity: &ModelIdentity) -> Result<Option<Arc<Vectors>>, ToolError> {
         if self.storage == IndexStorage::Memory {
             return self.vectors(identity);
         }
         let cache = self.vector_cache.clone();
-        let mut kept = cache.lock();
-        if kept.file != self.db.identity() {
+        let mut cached = cache.lock();
+        if cached.file != self.db.identity() {
             if !self.is_current() {
                 // This search uses an index that was replaced, so nobody else needs its vectors.
-                drop(kept);
+                drop(cached);
                 return self.vectors(identity);
             }
-            *kept = CachedVectors { file: self.db.identity(), vectors: None };
+            *cached = CachedVectors { file: self.db.identity(), vectors: None };
         }
-        self.vectors = match kept.vectors.take() {
+        self.vectors = match cached.vectors.take() {
             // Vectors in use by another search must not change.
             Some(vectors) if Arc::strong_count(&vectors) > 1 => {
                 if self.is_current_model(identity)? && self.is_up_to_date(&vectors)? {
-                    kept.vectors = Some(Arc::clone(&vectors));
+                    cached.vectors = Some(Arc::clone(&vectors));
                     return Ok(Some(vectors));
                 }
                 Some(Arc::new(Vectors::clone(&vectors)))
@@ -66,7 +66,7 @@ impl Index {
             taken => taken,
         };
         let outcome = self.vectors(identity);
-        kept.vectors = self.vectors.take();
+        cached.vectors = self.vectors.take();
         outcome
     }
 

@@ -111,7 +111,7 @@ fn similarity(a: &[u64], b: &[u64], rarity: &HashMap<u64, f32>) -> f32 {
 static AMENDS: WordList =
     WordList::words("amend amended amending amendment supersede superseded supersedes superseding revised updates");
 
-/// The same in scripts without spaces, or with many endings.
+/// Parts of words in scripts without spaces, or with many endings.
 static AMENDS_PARTS: WordList = WordList::phrases("정정|개정|대체한다|改定|改訂|修订|取代|enmienda|ersetzt die");
 
 static CHANGES: WordList = WordList::words(

@@ -72,7 +72,7 @@ impl AdjacencyReader<'_> {
 
 /// Written words within which words stand together: a few sentences. In a long document, words that are far from each other seldom belong
 /// to one thing.
-const WINDOW: u32 = 120;
+const WINDOW_WORDS: u32 = 120;
 
 /// Weight of the distinct words in the best window. `places` are word numbers and query words in document order.
 pub(super) fn proximity_weight(places: &[(u32, usize)], weights: &[f32]) -> f32 {
@@ -83,7 +83,7 @@ pub(super) fn proximity_weight(places: &[(u32, usize)], weights: &[f32]) -> f32 
             inside += weights[*word];
         }
         counts[*word] += 1;
-        while let Some((_, left)) = places.get(first).filter(|(at, _)| at + WINDOW < *place) {
+        while let Some((_, left)) = places.get(first).filter(|(at, _)| at + WINDOW_WORDS < *place) {
             counts[*left] -= 1;
             if counts[*left] == 0 {
                 inside -= weights[*left];

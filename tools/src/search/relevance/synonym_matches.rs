@@ -29,7 +29,7 @@ struct SynonymLink {
 pub(super) struct SynonymScore {
     /// Weight of its best synonym.
     pub(super) whole: f32,
-    /// The same for each of its parts; empty without synonyms of parts.
+    /// Weight of the best synonym of each of its parts; empty without synonyms of parts.
     pub(super) parts: Vec<f32>,
 }
 
