@@ -174,14 +174,7 @@ impl ExportedMemory {
     pub fn into_incoming(self, sanitizer: &Sanitizer) -> Result<Option<IncomingMemory>, ExportLineError> {
         let id = MemoryId::parse(&self.id).ok_or(ExportLineError::Id(self.id))?;
         let at = Moment::parse_rfc3339(&self.at).ok_or(ExportLineError::Time(self.at))?;
-        let day = LogKind::Daily(at.date());
-        let log = match LogKind::from_path(&self.path) {
-            // An event has only a time, so it belongs to its own day.
-            Some(LogKind::Daily(_)) if self.kind.is_event() => day,
-            // A shared memory becomes one of the user.
-            Some(LogKind::Team) | None => day,
-            Some(log) => log,
-        };
+        let log = log_of(&self.path, self.kind, &at);
         let destination = if log == LogKind::LongTerm { Destination::LongTerm } else { Destination::DailyLog };
         let attributes = MemoryAttributes {
             importance: self.importance.map(|importance| importance.min(3)),
@@ -203,6 +196,16 @@ impl ExportedMemory {
             Draft { session_id: self.session, kind: self.kind, content: self.content, at, attributes, destination };
         Ok(prepare(draft, sanitizer)
             .map(|prepared| IncomingMemory { prepared, exact: Some(OriginalEntry { id, log, notes }) }))
+    }
+}
+
+/// The log of an exported memory. A shared memory becomes one of the user.
+fn log_of(path: &str, kind: MemoryType, at: &Moment) -> LogKind {
+    match LogKind::from_path(path) {
+        // An event has only a time, so it belongs to its own day.
+        Some(LogKind::Daily(_)) if kind.is_event() => LogKind::Daily(at.date()),
+        Some(LogKind::Team) | None => LogKind::Daily(at.date()),
+        Some(log) => log,
     }
 }
 
@@ -241,14 +244,7 @@ pub fn render_markdown(rows: &[MemoryRow], notes: &[StateNote]) -> String {
         noted.entry(key).or_default().push(note);
     }
     for row in rows {
-        let day = LogKind::Daily(row.memory.at.date());
-        let log = match LogKind::from_path(&row.path) {
-            // An event has only a time, so it belongs to its own day.
-            Some(LogKind::Daily(_)) | None if row.memory.kind.is_event() => day,
-            Some(LogKind::Team) | None => day,
-            Some(log) => log,
-        };
-        let name = log.file_name();
+        let name = log_of(&row.path, row.memory.kind, &row.memory.at).file_name();
         logs.entry((name != LONG_TERM_FILE, name)).or_default().push(&row.memory);
     }
     let text = |(key, memories): (&(bool, String), &Vec<&Memory>)| {
