@@ -163,7 +163,7 @@ impl<'c> FullText<'c> {
     }
 
     /// Document frequency of each term. For a prefix it is an upper bound.
-    pub fn document_frequencies(&self, terms: &[QueryTerm]) -> Result<Vec<u64>> {
+    fn document_frequencies(&self, terms: &[QueryTerm]) -> Result<Vec<u64>> {
         let removed = self.removed_documents()?;
         let segments = merge::segments(self.connection)?;
         let frequency = |term| segments.iter().map(|segment| self.frequency_in(segment, term, &removed)).sum();
@@ -175,19 +175,17 @@ impl<'c> FullText<'c> {
         self.in_snapshot(|| similar_terms::similar_terms(self.connection, &merge::segments(self.connection)?, term))
     }
 
-    pub fn documents(&self) -> Result<u64> {
-        self.query_total("SELECT documents FROM fulltext_totals")
-    }
-
-    pub fn tokens(&self) -> Result<u64> {
-        self.query_total("SELECT tokens FROM fulltext_totals")
+    /// Number of documents and of their tokens.
+    fn totals(&self) -> Result<(u64, u64)> {
+        let mut statement = self.connection.prepare_cached("SELECT documents, tokens FROM fulltext_totals")?;
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+        statement.query_row([], read).map(|(documents, tokens)| (documents.unsigned_abs(), tokens.unsigned_abs()))
     }
 
     /// Corpus statistics for these terms.
     pub fn corpus(&self, terms: &[QueryTerm]) -> Result<CorpusStats> {
         self.in_snapshot(|| {
-            let documents = self.documents()?;
-            let tokens = self.tokens()?;
+            let (documents, tokens) = self.totals()?;
             let frequencies = self.document_frequencies(terms)?;
             let frequencies = frequencies.into_iter().map(|found| found.min(documents)).collect();
             Ok(CorpusStats { documents, average_length: tokens as f32 / documents.max(1) as f32, frequencies })
@@ -201,10 +199,6 @@ impl<'c> FullText<'c> {
         let released = self.connection.execute_batch("RELEASE fulltext");
         // An error may have ended the transaction already; then report that error.
         outcome.and_then(|read| released.map(|()| read))
-    }
-
-    fn query_total(&self, sql: &str) -> Result<u64> {
-        self.connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
     }
 
     /// Removed documents that are still in a segment, ascending.

@@ -104,10 +104,10 @@ fn the_number_of_tokens_is_that_of_the_analysis() {
         crate::text::visit(text, |_| expected += 1);
     }
     let connection = small_index();
-    assert_eq!(FullText::new(&connection).tokens().unwrap(), expected);
+    assert_eq!(FullText::new(&connection).totals().unwrap().1, expected);
     let empty = Connection::open_in_memory().unwrap();
     FullText::new(&empty).create().unwrap();
-    assert_eq!(FullText::new(&empty).tokens().unwrap(), 0);
+    assert_eq!(FullText::new(&empty).totals().unwrap(), (0, 0));
     assert_eq!(FullText::new(&empty).corpus(Query::parse("token").all_terms()).unwrap().average_length, 0.0);
 }
 
@@ -115,7 +115,7 @@ fn the_number_of_tokens_is_that_of_the_analysis() {
 fn creating_twice_keeps_what_is_there() {
     let connection = small_index();
     FullText::new(&connection).create().unwrap();
-    assert_eq!(FullText::new(&connection).documents().unwrap(), 5);
+    assert_eq!(FullText::new(&connection).totals().unwrap().0, 5);
 }
 
 #[rstest]
