@@ -84,9 +84,9 @@ pub(super) fn sections(text: &str) -> Vec<Section> {
 }
 
 /// The Markdown files below a folder, sorted. Hidden folders and links are skipped.
-pub(super) fn markdown_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn files_of_source(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
     let mut files = Vec::new();
-    collect_files(folder, 0, &mut files)?;
+    collect_files(folder, 0, &mut files).map_err(|error| SourceError::unreadable(folder, &error))?;
     files.sort();
     Ok(files)
 }
@@ -124,11 +124,6 @@ pub(super) fn read_file(path: &Path, receiver: &mut dyn Receiver) -> Option<Stri
 /// The path of a file within its folder, with slashes.
 pub(super) fn relative_name(path: &Path, folder: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).to_string_lossy().replace('\\', "/")
-}
-
-/// The Markdown files below a folder, or the error of reading it.
-pub(super) fn files_of_source(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
-    markdown_files(folder).map_err(|error| SourceError::unreadable(folder, &error))
 }
 
 #[cfg(test)]
