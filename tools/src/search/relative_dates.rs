@@ -1,6 +1,7 @@
 //! Finds times in a text that depend on the day it was written or asked: `yesterday`, `last month`, `지난주`, `vor 3 Tagen`.
 
 use chrono::{Datelike, Days, Months, NaiveDate};
+use memchr::memmem;
 
 /// A range of days, both inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +119,7 @@ fn find_phrase(text: &[u8], phrase: &str) -> Option<usize> {
     let is_spaced = phrase.chars().all(|c| !is_unspaced(c));
     let is_letter = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte >= 0x80);
     let mut start = 0;
-    while let Some(offset) = find_bytes(&text[start..], phrase.as_bytes()) {
+    while let Some(offset) = memmem::find(&text[start..], phrase.as_bytes()) {
         let at = start + offset;
         let before = at.checked_sub(1).and_then(|before| text.get(before));
         if !is_spaced || !is_letter(before) && !is_letter(text.get(at + phrase.len())) {
@@ -127,10 +128,6 @@ fn find_phrase(text: &[u8], phrase: &str) -> Option<usize> {
         start = at + phrase.len();
     }
     None
-}
-
-fn find_bytes(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    memchr::memmem::find(text, wanted)
 }
 
 /// Hangul, kana and Han, where particles follow a word without a space.
