@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 
 use chrono::NaiveDate;
 use schema::files::layout::Layout;
@@ -346,15 +347,13 @@ impl Engine {
         self.store.require_writable()?;
         let layout = self.store.layout().clone();
         let lock = self.store.lock().map_err(StoreError::from)?;
-        create_team_dir(&layout)
-            .and_then(|()| append_lines(&layout, author, lines))
-            .map_err(|error| ToolError::cannot(&format!("write {}", team_path(author)), &error))?;
+        append_lines(&layout, author, lines)?;
         drop(lock);
         self.catch_up_with_team()
     }
 }
 
-pub(super) fn create_team_dir(layout: &Layout) -> std::io::Result<()> {
+fn create_team_dir(layout: &Layout) -> std::io::Result<()> {
     layout.create_dirs_and_gitignore()?;
     layout.create_team_dir()?;
     match options_for_private().create_new(true).open(layout.team_dir().join(ATTRIBUTES)) {
@@ -364,9 +363,14 @@ pub(super) fn create_team_dir(layout: &Layout) -> std::io::Result<()> {
     }
 }
 
-pub(super) fn append_lines(layout: &Layout, author: &str, lines: &str) -> std::io::Result<()> {
-    let path = layout.store_path(&team_path(author));
-    let before = match store_file::read(&path) {
+/// Appends lines to the file of an author, which it creates if it is missing.
+pub(super) fn append_lines(layout: &Layout, author: &str, lines: &str) -> Result<(), ToolError> {
+    let appended = create_team_dir(layout).and_then(|()| append(&layout.store_path(&team_path(author)), author, lines));
+    appended.map_err(|error| ToolError::cannot(&format!("write {}", team_path(author)), &error))
+}
+
+fn append(path: &Path, author: &str, lines: &str) -> std::io::Result<()> {
+    let before = match store_file::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         read => read?,
     };

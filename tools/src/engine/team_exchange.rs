@@ -9,7 +9,7 @@ use schema::model::memory::{MemoryId, content_hash};
 use schema::model::sharing::{is_author, team_path};
 use schema::store::StoreError;
 
-use super::team::{append_lines, create_team_dir, without_entries};
+use super::team::{append_lines, without_entries};
 use super::{Engine, OldDatabases};
 use crate::error::ToolError;
 use crate::index::CompactScope;
@@ -68,9 +68,7 @@ impl Engine {
             if new.is_empty() || (text.len() + added.len()) as u64 > TEAM_FILE_LIMIT {
                 continue;
             }
-            create_team_dir(&layout)
-                .and_then(|()| append_lines(&layout, author, &added))
-                .map_err(|error| ToolError::cannot(&format!("write {}", team_path(author)), &error))?;
+            append_lines(&layout, author, &added)?;
             count += new.len();
         }
         let has_removed = self.remove_from_team(&forgotten.iter().collect())?;
