@@ -277,6 +277,17 @@ impl Engine {
         *self.store.access() == StoreAccess::Full
     }
 
+    /// Whether a job that runs at most once a day is due. Notes the day under `key` first, so that a failure is not repeated
+    /// all day.
+    fn begin_daily(&mut self, key: &str, now: &Moment) -> Result<bool, ToolError> {
+        let today = now.date().to_string();
+        if !self.is_writable() || self.store.rows().meta(key)?.as_deref() == Some(&today) {
+            return Ok(false);
+        }
+        self.store.with_transaction(|rows| rows.set_meta(key, &today))?;
+        Ok(true)
+    }
+
     /// Whether the database files were not replaced since opening.
     pub fn is_current(&self) -> bool {
         self.store.is_current() && self.index.is_current()

@@ -47,15 +47,12 @@ impl Engine {
     pub fn summarise_days_daily(&mut self, now: &Moment) -> Result<usize, ToolError> {
         let settings = settings::load(self.store.layout()).settings;
         let Some(age) = settings.day_summary_after.filter(|_| settings.capture) else { return Ok(0) };
-        let today = now.date();
-        if !self.is_writable() || self.store.rows().meta(LAST)?.as_deref() == Some(today.to_string().as_str()) {
+        if !self.begin_daily(LAST, now)? {
             return Ok(0);
         }
-        // Noted first, so that a failure is not repeated all day.
-        self.store.with_transaction(|rows| rows.set_meta(LAST, &today.to_string()))?;
         // Older days would be cleaned up again.
         let oldest = settings.gc_older_than.unwrap_or(MOST_AGE).min(MOST_AGE);
-        let days_ago = |days: u32| today.checked_sub_days(Days::new(days.into()));
+        let days_ago = |days: u32| now.date().checked_sub_days(Days::new(days.into()));
         let Some((from, before)) = days_ago(oldest).zip(days_ago(age)) else { return Ok(0) };
         self.summarise_days(from, before)
     }

@@ -32,6 +32,10 @@ pub struct RetentionPolicy {
     pub included_kinds: Vec<MemoryType>,
 }
 
+fn is_daily(path: &str) -> bool {
+    matches!(LogKind::from_path(path), Some(LogKind::Daily(_)))
+}
+
 fn in_databases(row: &MemoryRow) -> u64 {
     row.memory.content.len() as u64 * 2 + DATABASE_OVERHEAD
 }
@@ -42,12 +46,11 @@ impl Engine {
         let is_spared = |row: &MemoryRow| {
             let kind = row.memory.kind;
             row.memory.attributes.pinned
-                || !matches!(LogKind::from_path(&row.path), Some(LogKind::Daily(_)))
+                || !is_daily(&row.path)
                 || kind.is_lasting() && !clearing.included_kinds.contains(&kind)
         };
         let mut rows = self.select(&Selection::default())?.rows;
-        let is_in_a_log = |row: &&MemoryRow| matches!(LogKind::from_path(&row.path), Some(LogKind::Daily(_)));
-        let bytes_in_databases: u64 = rows.iter().filter(is_in_a_log).map(in_databases).sum();
+        let bytes_in_databases: u64 = rows.iter().filter(|row| is_daily(&row.path)).map(in_databases).sum();
         rows.retain(|row| !is_spared(row));
         let old = clearing.older_than.map(|days| now.unix() - i64::from(days) * DAY);
         let mut count = old.map_or(0, |old| rows.partition_point(|row| row.memory.at.unix() < old));
@@ -71,15 +74,9 @@ impl Engine {
             keep_bytes: settings.gc_keep_bytes,
             included_kinds: Vec::new(),
         };
-        let today = now.date().to_string();
-        if clearing == RetentionPolicy::default()
-            || !self.is_writable()
-            || self.store.rows().meta(LAST)? == Some(today.clone())
-        {
+        if clearing == RetentionPolicy::default() || !self.begin_daily(LAST, now)? {
             return Ok(0);
         }
-        // Noted first, so that a failing cleanup is not repeated all day.
-        self.store.with_transaction(|rows| rows.set_meta(LAST, &today))?;
         let selected = self.select_expired(&clearing, now)?;
         if selected.rows.is_empty() {
             return Ok(0);
@@ -92,7 +89,7 @@ impl Engine {
     fn log_bytes(&self) -> u64 {
         let layout = self.store.layout();
         let files = layout.markdown_files().unwrap_or_default().into_iter();
-        let logs = files.filter(|path| matches!(LogKind::from_path(path), Some(LogKind::Daily(_))));
+        let logs = files.filter(|path| is_daily(path));
         logs.filter_map(|path| std::fs::metadata(layout.store_path(&path)).ok()).map(|metadata| metadata.len()).sum()
     }
 }
