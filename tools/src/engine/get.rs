@@ -49,7 +49,7 @@ pub(super) fn get_by_id(
         let FileText { text, notice } = read_file(store.layout(), &chunk.path)?;
         let total_lines = count_lines(&text);
         let (content, rest) = truncate(chunk.text, "the rest is in the file; open it by path", limit);
-        let notice = join_notices(notice, rest);
+        let notice = join_notices([notice, rest]);
         let (start_line, end_line) = (chunk.start_line, chunk.end_line);
         let path = display_path(&chunk.path);
         return Ok((None, GetOutput { path, start_line, end_line, total_lines, content, memory: None, notice }));
@@ -84,7 +84,7 @@ pub(super) fn get_by_id(
     });
     let changed = changes.summary().map(|text| format!("{text}; {CONFIRM}"));
     let (content, rest) = truncate(row.memory.content, "the rest is in the file; open it by path", limit);
-    let notice = join_notices(join_notices(join_notices(notice, waits), rest), changed);
+    let notice = join_notices([notice, waits, rest, changed]);
     let path = display_path(&row.path);
     Ok((Some(parsed), GetOutput { path, start_line, end_line, total_lines, content, memory, notice }))
 }
@@ -198,7 +198,7 @@ fn get_by_path(
     let start = from.unsigned_abs() as usize;
     let wanted = lines.map_or(usize::MAX, |lines| lines.unsigned_abs() as usize);
     let output = |start_line, end_line, content, notice| {
-        let (path, notice) = (display_path(&inside), join_notices(about, notice));
+        let (path, notice) = (display_path(&inside), join_notices([about, notice]));
         Ok(GetOutput { path, start_line, end_line, total_lines, content, memory: None, notice })
     };
     if start > total_lines {
@@ -226,8 +226,8 @@ fn get_by_path(
     output(start, end_line, content, notice)
 }
 
-fn join_notices(one: Option<String>, other: Option<String>) -> Option<String> {
-    let texts: Vec<String> = one.into_iter().chain(other).collect();
+fn join_notices<const N: usize>(notices: [Option<String>; N]) -> Option<String> {
+    let texts: Vec<String> = notices.into_iter().flatten().collect();
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 
