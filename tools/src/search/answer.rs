@@ -15,7 +15,7 @@ use super::request::{SearchOptions, SearchRequest};
 use super::snippet::snippet;
 use super::term_matcher::TermMatcher;
 use super::text_features;
-use crate::embed::EmbeddingModel;
+use crate::embed::{EmbeddingModel, ModelIdentity};
 use crate::error::ToolError;
 use crate::index::{Index, IndexLockWait};
 
@@ -307,14 +307,12 @@ pub fn append_notice(notice: &mut Option<String>, text: &str) {
 
 /// Adds that the built-in model replaced a service, and why.
 pub(super) fn add_fallback_notice(output: &mut SearchOutput, model: &EmbeddingModel, cause: &str) {
-    let identity = model.embedder.identity();
-    output.provider.clone_from(&identity.provider);
-    output.model = Some(identity.model.clone());
+    name_model(output, model.embedder.identity());
     output.mode = SearchMode::Hybrid;
     append_notice(&mut output.notice, &format!("searched with the built-in model: {cause}"));
 }
 
-/// Adds the embedder and any fallback to the answer.
+/// Adds the embedder to the answer, and why the search went by words only.
 pub(super) fn add_provider_notice(
     output: &mut SearchOutput,
     index: &Index,
@@ -323,22 +321,25 @@ pub(super) fn add_provider_notice(
 ) -> Result<(), ToolError> {
     let Some(model) = options.model else { return Ok(()) };
     let identity = model.embedder.identity();
+    name_model(output, identity);
+    let cause = match cause {
+        None if !index.is_current_model(identity)? => Some(format!("{identity} has no vectors yet")),
+        cause => cause,
+    };
+    if let Some(cause) = cause {
+        append_notice(&mut output.notice, &format!("searched by words only: {cause}"));
+        return Ok(());
+    }
+    output.mode = SearchMode::Hybrid;
+    let waiting = if index.has_pending_vectors()? { index.coverage()?.pending } else { 0 };
+    if waiting > 0 {
+        let text = format!("{waiting} passages have no vector yet and are found by words only");
+        append_notice(&mut output.notice, &text);
+    }
+    Ok(())
+}
+
+fn name_model(output: &mut SearchOutput, identity: &ModelIdentity) {
     output.provider.clone_from(&identity.provider);
     output.model = Some(identity.model.clone());
-    let mut notices: Vec<String> = output.notice.take().into_iter().collect();
-    match cause {
-        Some(cause) => notices.push(format!("searched by words only: {cause}")),
-        None if !index.is_current_model(identity)? => {
-            notices.push(format!("searched by words only: {identity} has no vectors yet"));
-        }
-        None => {
-            output.mode = SearchMode::Hybrid;
-            let waiting = if index.has_pending_vectors()? { index.coverage()?.pending } else { 0 };
-            if waiting > 0 {
-                notices.push(format!("{waiting} passages have no vector yet and are found by words only"));
-            }
-        }
-    }
-    output.notice = (!notices.is_empty()).then(|| notices.join("; "));
-    Ok(())
 }

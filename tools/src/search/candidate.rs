@@ -147,6 +147,15 @@ impl Passage {
         }
     }
 
+    /// Its session or its file.
+    pub(super) fn origin(&self) -> Option<String> {
+        match self {
+            Self::Memory(row) if row.memory.session_id.is_empty() => None,
+            Self::Memory(row) => Some(format!("session {}", row.memory.session_id)),
+            Self::Chunk(chunk) => Some(format!("file {}", chunk.path)),
+        }
+    }
+
     /// The words by which it is also asked.
     pub(super) fn also(&self) -> &str {
         self.memory().and_then(|memory| memory.attributes.also.as_deref()).unwrap_or_default()

@@ -128,7 +128,7 @@ impl SearchLegs<'_> {
         let evidence = self.relevance.collect_evidence(&passage.title(), passage.text(), passage.also());
         let is_utterance = evidence.length <= UTTERANCE;
         let place = ContextPosition {
-            origin: passage_origin(passage),
+            origin: passage.origin(),
             is_question: is_utterance && text_features::is_question(passage.text()),
             is_prompt: passage.memory().is_some_and(|memory| memory.kind == MemoryType::UserPrompt),
             ..ContextPosition::default()
@@ -296,15 +296,6 @@ fn neighbour_documents(
             Ok((of_file(id - 1)?, of_file(id + 1)?))
         }
         _ => Ok((None, None)),
-    }
-}
-
-/// The session or file of a passage.
-fn passage_origin(passage: &Passage) -> Option<String> {
-    match passage {
-        Passage::Memory(row) if row.memory.session_id.is_empty() => None,
-        Passage::Memory(row) => Some(format!("session {}", row.memory.session_id)),
-        Passage::Chunk(chunk) => Some(format!("file {}", chunk.path)),
     }
 }
 

@@ -79,15 +79,6 @@ impl<'s> PhrasingPass<'s> {
         Ok(Self { phrasing, options, corpus, asked_times, breadth, vector_question, cause })
     }
 
-    fn gather_by_words(
-        &self,
-        store: &Store,
-        index: &Index,
-        request: &SearchRequest,
-    ) -> Result<Vec<UnscoredPassage>, ToolError> {
-        candidate::gather_by_words(store, index, request, &self.phrasing.query, &self.corpus, self.breadth)
-    }
-
     /// Adds candidates by vectors to those by words, and scores all.
     fn score(
         &self,
@@ -117,7 +108,10 @@ pub(super) fn search_phrasings(
     leg: Option<&VectorLeg<'_>>,
     passes: &[PhrasingPass<'_>],
 ) -> Result<(Vec<PhrasingResult>, Option<String>), ToolError> {
-    let gather = || passes.iter().map(|pass| pass.gather_by_words(store, index, request)).collect::<Vec<_>>();
+    let by_words = |pass: &PhrasingPass<'_>| {
+        candidate::gather_by_words(store, index, request, &pass.phrasing.query, &pass.corpus, pass.breadth)
+    };
+    let gather = || passes.iter().map(by_words).collect::<Vec<_>>();
     let questions: Vec<(&VectorQuestion, usize)> = passes
         .iter()
         .filter_map(|pass| Some((pass.vector_question.as_ref()?, pass.breadth.near(&request.filter))))

@@ -211,12 +211,8 @@ fn spread_origins(ranked: Vec<RankedCandidate>) -> Vec<RankedCandidate> {
     let (mut first, mut later) = (Vec::new(), Vec::new());
     for candidate in ranked {
         let passage = &candidate.candidate.passage;
-        let origin = match passage.memory() {
-            Some(memory) if !memory.kind.is_event() || memory.session_id.is_empty() => None,
-            Some(memory) => Some(format!("session {}", memory.session_id)),
-            None => Some(format!("file {}", passage.path())),
-        };
-        let share = origin.map_or(0, |origin| {
+        let is_conclusion = passage.memory().is_some_and(|memory| !memory.kind.is_event());
+        let share = passage.origin().filter(|_| !is_conclusion).map_or(0, |origin| {
             let share = shares.entry(origin).or_default();
             *share += 1;
             *share

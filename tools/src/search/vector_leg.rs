@@ -162,11 +162,7 @@ impl VectorQuestion {
         for (cosine, script) in cosines.iter().zip(scripts) {
             sums[if self.is_across_scripts { 0 } else { *script as usize }].add(*cosine);
         }
-        std::array::from_fn(|script| {
-            let sums = &sums[if self.is_across_scripts { 0 } else { script }];
-            let (mean, deviation) = sums.mean_and_deviation();
-            ScriptBaseline { mean, deviation }
-        })
+        std::array::from_fn(|script| sums[if self.is_across_scripts { 0 } else { script }].baseline())
     }
 }
 
@@ -227,8 +223,9 @@ impl RunningStats {
         self.count += 1.0;
     }
 
-    fn mean_and_deviation(&self) -> (f32, f32) {
+    fn baseline(&self) -> ScriptBaseline {
         let mean = self.sum / self.count;
-        (mean as f32, (self.squares / self.count - mean * mean).max(1e-6).sqrt() as f32)
+        let deviation = (self.squares / self.count - mean * mean).max(1e-6).sqrt() as f32;
+        ScriptBaseline { mean: mean as f32, deviation }
     }
 }
