@@ -113,9 +113,9 @@ struct SeenMemories {
 }
 
 impl BulkImporter {
-    pub fn new(store: &Store, effect: ImportMode) -> Result<Self, StoreError> {
+    pub fn new(store: &Store, mode: ImportMode) -> Result<Self, StoreError> {
         let forgotten = ForgottenHashes::read(store.layout())?;
-        Ok(Self { forgotten, mode: effect, seen: SeenMemories::default(), outcome: ImportOutcome::default() })
+        Ok(Self { forgotten, mode, seen: SeenMemories::default(), outcome: ImportOutcome::default() })
     }
 
     pub fn is_writing(&self) -> bool {

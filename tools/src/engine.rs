@@ -173,13 +173,13 @@ impl Engine {
         model: Option<EmbeddingModel>,
         open_index: impl FnOnce(&Store, &RepairMessages) -> Result<Index, ToolError>,
     ) -> Result<Self, ToolError> {
-        let news = RepairMessages::from_messages(&store.take_messages());
+        let repair_messages = RepairMessages::from_messages(&store.take_messages());
         if *store.access() == StoreAccess::Full
             && let Err(error) = residue::remove_partial_files(&store)
         {
-            news.add(format!("cannot delete files of a killed process: {}", join_causes(&error)));
+            repair_messages.add(format!("cannot delete files of a killed process: {}", join_causes(&error)));
         }
-        let index = open_index(&store, &news)?;
+        let index = open_index(&store, &repair_messages)?;
         let project = store.layout().project().to_owned();
         let checkout =
             env::current_dir().map_or_else(|_| project.clone(), |directory| checkout_root(&directory, &project));
@@ -191,7 +191,7 @@ impl Engine {
             model,
             session_id: session_id.unwrap_or_default(),
             loaded,
-            repair_messages: news,
+            repair_messages,
             line_counter: save::LineCounter::default(),
             change_detector,
             checkout,
@@ -429,21 +429,21 @@ impl Engine {
     }
 
     fn add_notice(&mut self, notice: &mut Option<String>) {
-        let news = self.take_repair_messages().join("; ");
-        if !news.is_empty() {
-            append_notice(notice, &news);
+        let repairs = self.take_repair_messages().join("; ");
+        if !repairs.is_empty() {
+            append_notice(notice, &repairs);
         }
     }
 }
 
-fn open_index(store: &Store, news: &RepairMessages) -> Result<Index, ToolError> {
+fn open_index(store: &Store, repair_messages: &RepairMessages) -> Result<Index, ToolError> {
     match Index::open(store) {
         Err(ToolError::Unavailable(cause)) => {
-            news.add(format!("the index is temporarily in memory: {cause}"));
+            repair_messages.add(format!("the index is temporarily in memory: {cause}"));
             Index::in_memory(store)
         }
         Ok(index) if index.was_reset() => {
-            news.add(INDEX_RESET.to_owned());
+            repair_messages.add(INDEX_RESET.to_owned());
             Ok(index)
         }
         opened => opened,

@@ -85,12 +85,12 @@ impl Index {
         Ok(Self::from_database(store, db, IndexStorage::Memory))
     }
 
-    fn from_database(store: &Store, db: Database, place: IndexStorage) -> Self {
+    fn from_database(store: &Store, db: Database, storage: IndexStorage) -> Self {
         let layout = store.layout().clone();
         Self {
             db,
             layout,
-            storage: place,
+            storage,
             was_reset: false,
             vectors: None,
             local_vectors: None,

@@ -48,9 +48,9 @@ pub struct ScrubOutcome {
     pub unreadable: Vec<String>,
 }
 
-/// Scans every file of the store and redacts findings in the files that `reach` allows.
-pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, reach: ScrubScope) -> Result<ScrubOutcome, StoreError> {
-    if reach != ScrubScope::ReportOnly {
+/// Scans every file of the store and redacts findings in the files that `scope` allows.
+pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, scope: ScrubScope) -> Result<ScrubOutcome, StoreError> {
+    if scope != ScrubScope::ReportOnly {
         store.require_writable()?;
     }
     let layout = store.layout().clone();
@@ -63,7 +63,7 @@ pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, reach: ScrubScope) -> Res
         let is_log = matches!(kind, Some(LogKind::Daily(_)));
         // A line of the team with another text would be another memory; `forget` removes it for all.
         let is_own = kind != Some(LogKind::Team);
-        let may_change = is_own && (reach == ScrubScope::Notes || reach == ScrubScope::Logs && is_log);
+        let may_change = is_own && (scope == ScrubScope::Notes || scope == ScrubScope::Logs && is_log);
         let found = |edits: &[RedactedSpan]| {
             let findings = edits.iter().flat_map(|edit| &edit.found);
             let finding = |(line, label): &(usize, String)| SecretFinding {

@@ -139,9 +139,9 @@ fn open_path(path: &Path) -> Result<String, String> {
         embedding_model: Some(path.to_string_lossy().into_owned()),
         ..Settings::default()
     };
-    let meaning = super::open_model(&settings, None).expect("there is one");
-    match meaning.health.message() {
-        None => Ok(meaning.embedder.identity().to_string()),
+    let model = super::open_model(&settings, None).expect("there is one");
+    match model.health.message() {
+        None => Ok(model.embedder.identity().to_string()),
         Some(error) => Err(error),
     }
 }

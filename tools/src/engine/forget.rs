@@ -143,13 +143,13 @@ impl Engine {
     }
 
     /// Redacts stored memories with today's rules.
-    pub fn scrub(&mut self, reach: ScrubScope, old: OldDatabases) -> Result<(ScrubOutcome, ForgetOutcome), ToolError> {
+    pub fn scrub(&mut self, scope: ScrubScope, old: OldDatabases) -> Result<(ScrubOutcome, ForgetOutcome), ToolError> {
         let sanitizer = settings::load(self.store.layout()).sanitizer;
-        if reach == ScrubScope::ReportOnly {
-            return Ok((scrub(&mut self.store, &sanitizer, reach)?, ForgetOutcome::default()));
+        if scope == ScrubScope::ReportOnly {
+            return Ok((scrub(&mut self.store, &sanitizer, scope)?, ForgetOutcome::default()));
         }
         self.begin_forgetting()?;
-        let scrubbed = self.with_repair(|engine| Ok(scrub(&mut engine.store, &sanitizer, reach)?))?;
+        let scrubbed = self.with_repair(|engine| Ok(scrub(&mut engine.store, &sanitizer, scope)?))?;
         self.scrub_buffers(&sanitizer)?;
         hook_log::redact_messages(self.store.layout(), &sanitizer);
         let old = if scrubbed.changed.is_empty() { OldDatabases::Keep } else { old };

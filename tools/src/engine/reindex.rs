@@ -58,8 +58,8 @@ impl Engine {
                 self.index.invalidate_file(&inside, &lock)?;
             }
             let file = BTreeSet::from([inside]);
-            let again = if input.full { ForcedReread::Files } else { ForcedReread::Nothing };
-            let scope = ReindexScope { files: file.clone(), logs: file, forced: again };
+            let forced = if input.full { ForcedReread::Files } else { ForcedReread::Nothing };
+            let scope = ReindexScope { files: file.clone(), logs: file, forced };
             return self.reindex_files(&scope, progress, may_go_on, may_go_on);
         }
         if !input.full {
@@ -114,7 +114,7 @@ impl Engine {
     /// stopped, finished files stay indexed, but a rebuild is discarded.
     fn reindex_files(
         &mut self,
-        ReindexScope { files, logs, forced: again }: &ReindexScope,
+        ReindexScope { files, logs, forced }: &ReindexScope,
         progress: &mut dyn FnMut(IndexProgress),
         may_go_on: &dyn Fn() -> bool,
         may_wait: &dyn Fn() -> bool,
@@ -128,7 +128,7 @@ impl Engine {
         }
         for path in logs {
             go_on()?;
-            output.removed += match again {
+            output.removed += match forced {
                 ForcedReread::Nothing => match self.catch_up_log(path, may_wait)? {
                     CatchUpOutcome::AlreadyInSync | CatchUpOutcome::SyncedUnread | CatchUpOutcome::Busy => 0,
                     CatchUpOutcome::SyncedByReading(report) => report.removed,
@@ -152,7 +152,7 @@ impl Engine {
             output.memories = index.index_memories_while(rows, &lock, &mut |_, _| may_go_on())?;
             Ok(())
         };
-        match again {
+        match forced {
             ForcedReread::Nothing | ForcedReread::Files => fill(&mut self.index)?,
             ForcedReread::Index => self.index.refill(&lock, fill)?,
         }

@@ -42,19 +42,19 @@ fn in_databases(row: &MemoryRow) -> u64 {
 
 impl Engine {
     /// Memories that a cleanup would delete, oldest first.
-    pub fn select_expired(&mut self, clearing: &RetentionPolicy, now: &Moment) -> Result<SelectedMemories, ToolError> {
+    pub fn select_expired(&mut self, policy: &RetentionPolicy, now: &Moment) -> Result<SelectedMemories, ToolError> {
         let is_spared = |row: &MemoryRow| {
             let kind = row.memory.kind;
             row.memory.attributes.pinned
                 || !is_daily(&row.path)
-                || kind.is_lasting() && !clearing.included_kinds.contains(&kind)
+                || kind.is_lasting() && !policy.included_kinds.contains(&kind)
         };
         let mut rows = self.select(&Selection::default())?.rows;
         let bytes_in_databases: u64 = rows.iter().filter(|row| is_daily(&row.path)).map(in_databases).sum();
         rows.retain(|row| !is_spared(row));
-        let old = clearing.older_than.map(|days| now.unix() - i64::from(days) * DAY);
+        let old = policy.older_than.map(|days| now.unix() - i64::from(days) * DAY);
         let mut count = old.map_or(0, |old| rows.partition_point(|row| row.memory.at.unix() < old));
-        if let Some(keep) = clearing.keep_bytes {
+        if let Some(keep) = policy.keep_bytes {
             let size = |row: &MemoryRow| row.memory.content.len() as u64 + ENTRY_OVERHEAD + in_databases(row);
             let mut left = (self.log_bytes() + bytes_in_databases).saturating_sub(rows[..count].iter().map(size).sum());
             while left > keep && count < rows.len() {
@@ -69,15 +69,15 @@ impl Engine {
     /// Deletes old memories as the settings require, at most once a day, and returns their number.
     pub fn delete_expired_daily(&mut self, now: &Moment) -> Result<usize, ToolError> {
         let settings = settings::load(self.store.layout()).settings;
-        let clearing = RetentionPolicy {
+        let policy = RetentionPolicy {
             older_than: settings.gc_older_than,
             keep_bytes: settings.gc_keep_bytes,
             included_kinds: Vec::new(),
         };
-        if clearing == RetentionPolicy::default() || !self.begin_daily(LAST, now)? {
+        if policy == RetentionPolicy::default() || !self.begin_daily(LAST, now)? {
             return Ok(0);
         }
-        let selected = self.select_expired(&clearing, now)?;
+        let selected = self.select_expired(&policy, now)?;
         if selected.rows.is_empty() {
             return Ok(0);
         }

@@ -129,10 +129,10 @@ impl LineCounter {
 
 pub(super) fn save_output(
     store: &Store,
-    counted: &mut LineCounter,
-    saved: CaptureOutcome,
+    line_counter: &mut LineCounter,
+    outcome: CaptureOutcome,
 ) -> Result<SaveOutput, ToolError> {
-    let (id, path, message, is_new) = match saved {
+    let (id, path, message, is_new) = match outcome {
         CaptureOutcome::Saved { id, path } => (id, path, "saved to", true),
         CaptureOutcome::Waiting { id, path } => {
             (id, path, "saved; another program is writing the file, so it is added later to", true)
@@ -143,7 +143,8 @@ pub(super) fn save_output(
         }
     };
     let row = store.rows().by_id(&id)?;
-    let lines = row.map(|row| counted.lines_of_last(store, &row).unwrap_or_else(|| store.locator().find_lines(&row)));
+    let lines =
+        row.map(|row| line_counter.lines_of_last(store, &row).unwrap_or_else(|| store.locator().find_lines(&row)));
     let (start_line, end_line) = lines.unwrap_or((0, 0));
     let path = display_path(&path);
     let message = format!("{message} {path}");

@@ -86,8 +86,8 @@ impl Engine {
     /// Decides whether a selection matches an event in a turn's buffer.
     pub(super) fn use_matcher(&self, selection: &Selection) -> Result<impl Fn(&BufferedUse) -> bool, ToolError> {
         let project = self.store.layout().project().to_owned();
-        let judge = SelectionMatcher::new(selection, &project)?;
-        let (query, path) = (judge.query, judge.path);
+        let matcher = SelectionMatcher::new(selection, &project)?;
+        let (query, path) = (matcher.query, matcher.path);
         let span = selection.span();
         Ok(move |line: &BufferedUse| {
             let text = [&line.file, &line.command, &line.change]
@@ -114,7 +114,7 @@ impl Engine {
             *id = self.find_by_prefix(id)?.0.to_string();
         }
         let project = self.store.layout().project().to_owned();
-        let mut judge = SelectionMatcher::new(&whole, &project)?;
+        let mut matcher = SelectionMatcher::new(&whole, &project)?;
         let (mut selected, mut sessions) = (SelectedMemories::default(), BTreeSet::new());
         selected.selection = Some(selection.clone());
         let (mut last, mut drawn) = (0, Vec::new());
@@ -126,7 +126,7 @@ impl Engine {
             rows.retain(|row| !whole.ids.is_empty() || team_author(&row.path).is_none());
             selected.total += rows.len();
             for row in rows {
-                if judge.matches(&row) {
+                if matcher.matches(&row) {
                     sessions.insert(row.memory.session_id.clone());
                     selected.rows.push(row);
                 } else if is_conclusion(&row) {
@@ -134,7 +134,7 @@ impl Engine {
                 }
             }
         }
-        if let Some(session) = judge.session.take() {
+        if let Some(session) = matcher.session.take() {
             let exact = sessions.contains(&session);
             if !exact && sessions.len() > 1 {
                 let names: Vec<String> = sessions.into_iter().take(3).collect();

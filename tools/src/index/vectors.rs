@@ -81,8 +81,8 @@ pub(super) struct VectorWatermark {
 }
 
 impl Vectors {
-    pub(super) fn new(dims: usize, mark: VectorWatermark) -> Self {
-        Self { dims, watermark: mark, ..Self::default() }
+    pub(super) fn new(dims: usize, watermark: VectorWatermark) -> Self {
+        Self { dims, watermark, ..Self::default() }
     }
 
     pub fn empty(dims: usize) -> Self {

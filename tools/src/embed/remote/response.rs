@@ -34,8 +34,8 @@ pub(super) enum ServiceError {
 }
 
 impl From<NetworkError> for ServiceError {
-    fn from(outage: NetworkError) -> Self {
-        Self::Network(outage)
+    fn from(error: NetworkError) -> Self {
+        Self::Network(error)
     }
 }
 
@@ -43,7 +43,7 @@ impl ServiceError {
     /// Whether a retry may help.
     pub(super) fn is_transient(&self) -> bool {
         match self {
-            Self::Network(outage) => *outage != NetworkError::TooLarge,
+            Self::Network(error) => *error != NetworkError::TooLarge,
             Self::Busy { .. } => true,
             _ => false,
         }

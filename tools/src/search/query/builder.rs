@@ -61,10 +61,10 @@ pub(super) struct QueryRun {
 }
 
 impl<'t> QueryBuilder<'t> {
-    pub(super) fn read(text: &'t str, wanted: WordSelection) -> Self {
+    pub(super) fn read(text: &'t str, selection: WordSelection) -> Self {
         let mut builder = Self {
             text,
-            selection: wanted,
+            selection,
             is_shouted: !text.chars().any(char::is_lowercase),
             function_words: FunctionWords::of_question(text),
             quotes: quoted_ranges(text),

@@ -36,8 +36,8 @@ impl Query {
     }
 }
 
-fn build_query(text: &str, wanted: WordSelection, synonyms: SynonymMode) -> Query {
-    let mut builder = QueryBuilder::read(text, wanted);
+fn build_query(text: &str, selection: WordSelection, synonyms: SynonymMode) -> Query {
+    let mut builder = QueryBuilder::read(text, selection);
     if synonyms == SynonymMode::Glossary {
         builder.add_synonyms();
         builder.add_translations();
