@@ -266,7 +266,7 @@ impl<'c> FullText<'c> {
                 bytes: row.get_ref(1)?.as_blob_or_null()?.map(Arc::from),
             })
         };
-        let found = statement.query_row(params![segment.id, term, postings::MAX_CACHED_BYTES], read).optional()?;
+        let found = statement.query_row(params![segment.id, term, postings::MAX_CACHED_LIST_BYTES], read).optional()?;
         let list = found.unwrap_or(CachedPostings { count: 0, bytes: None });
         if let Some(cache) = self.cache {
             cache.borrow_mut().insert(segment.id, term, list.clone());

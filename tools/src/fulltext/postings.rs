@@ -1,4 +1,4 @@
-//! Posting lists: the documents of a term with its impact, newest first, in skippable blocks.
+//! Posting lists: the documents of a term with its impact, newest first, in skippable blocks; and a cache of them.
 //!
 //! A list of more than one block starts with the number of blocks and, for each, its last document, bytes and maximum
 //! impact. Then follow the postings: the distance to the previous document, and the impact in one byte.
@@ -201,11 +201,11 @@ fn read_varint(rest: &mut &[u8]) -> Option<u32> {
 }
 
 /// Bytes of the longest cached list; for longer ones only the length is cached.
-pub(super) const MAX_CACHED_BYTES: i64 = 2 * 1024;
+pub(super) const MAX_CACHED_LIST_BYTES: i64 = 2 * 1024;
 
 /// Approximate limits of the cache: lists and bytes.
-const MAX_LISTS: usize = 16 * 1024;
-const MAX_BYTES: usize = 1024 * 1024;
+const MAX_CACHED_LISTS: usize = 16 * 1024;
+const MAX_CACHE_BYTES: usize = 1024 * 1024;
 
 /// Caches posting lists by segment and term. They never change. A query looks up hundreds of synonyms, and most occur in few documents
 /// or none.
@@ -234,7 +234,7 @@ impl PostingsCache {
     }
 
     pub(super) fn insert(&mut self, segment: i64, term: &str, list: CachedPostings) {
-        if self.lists.len() >= MAX_LISTS || self.bytes >= MAX_BYTES {
+        if self.lists.len() >= MAX_CACHED_LISTS || self.bytes >= MAX_CACHE_BYTES {
             self.clear();
         }
         self.bytes += list.bytes.as_ref().map_or(0, |bytes| bytes.len());

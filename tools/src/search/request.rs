@@ -29,7 +29,7 @@ pub struct SearchOptions<'m> {
     pub session_id: &'m str,
 }
 
-/// Who asks.
+/// The one who asks a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asker {
     /// A person, to whom every memory is shown.

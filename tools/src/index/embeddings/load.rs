@@ -20,8 +20,8 @@ const LARGE_FROM_BLOCKS: i64 = 4;
 /// Bytes of the index mapped into memory while loading: SQLite's maximum.
 const MAPPED: i64 = 0x7fff_0000;
 
-/// Newest documents that are covered. Making their vectors takes about a second, once.
-const MAX_COVERED: usize = 20_000;
+/// Newest documents that get a vector of the built-in model. Making them takes about a second, once.
+const MAX_LOCAL_VECTORS: usize = 20_000;
 
 /// Documents whose texts are read at once.
 const READ_AT_ONCE: usize = 256;
@@ -95,7 +95,7 @@ impl Index {
     fn newest_documents(&self) -> Result<Vec<i64>, ToolError> {
         let sql = "SELECT document FROM fulltext_documents ORDER BY number DESC LIMIT ?1";
         let mut statement = self.db.prepare_cached(sql)?;
-        Ok(statement.query_map([MAX_COVERED as i64], |row| row.get(0))?.collect::<Result<_, _>>()?)
+        Ok(statement.query_map([MAX_LOCAL_VECTORS as i64], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
     fn is_up_to_date(&self, vectors: &Vectors) -> Result<bool, ToolError> {
