@@ -10,6 +10,7 @@ use harness::benchmark::pseudo_random_numbers;
 use harness::corpus::SyntheticCorpus;
 use tools::embed::LocalModel;
 use tools::index::Vectors;
+use tools::text::script::Script;
 
 const ROWS: usize = 100_000;
 
@@ -32,7 +33,7 @@ fn finding_the_hundred_greatest(bencher: Bencher<'_, '_>) {
     let cosines: Vec<f32> = pseudo_random_numbers().take(ROWS).collect();
     let row = [1.0f32; 8];
     let mut vectors = Vectors::empty(row.len());
-    (0..ROWS as i64).for_each(|document| vectors.set(document, &row, Default::default()));
+    (0..ROWS as i64).for_each(|document| vectors.set(document, &row, Script::None));
     bencher.counter(ItemsCount::new(ROWS)).bench_local(|| vectors.greatest(100, |row| black_box(&cosines)[row]));
 }
 

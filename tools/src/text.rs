@@ -6,7 +6,7 @@
 pub(crate) mod bigrams;
 pub(crate) mod compound;
 pub(crate) mod fold;
-pub(crate) mod script;
+pub mod script;
 pub(crate) mod stem;
 pub(crate) mod token_hashes;
 pub(crate) mod units;

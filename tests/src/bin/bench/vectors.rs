@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use harness::benchmark::pseudo_random_numbers;
 use tools::index::{ScriptVectors, Vectors};
+use tools::text::script::Script;
 
 use crate::arguments::Outcome;
 use crate::figures::Goal::{AtLeast, AtMost};
@@ -102,7 +103,7 @@ pub(crate) fn measure_recall(file: &Path, dims: usize, table: &mut FigureTable) 
 /// The vectors of documents with unknown script.
 fn vectors_of<'v>(dims: usize, rows: impl Iterator<Item = (i64, &'v [f32])>) -> Vectors {
     let mut vectors = Vectors::empty(dims);
-    rows.for_each(|(document, vector)| vectors.set(document, vector, Default::default()));
+    rows.for_each(|(document, vector)| vectors.set(document, vector, Script::None));
     vectors
 }
 
