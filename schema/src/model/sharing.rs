@@ -79,8 +79,9 @@ pub fn team_author(path: &str) -> Option<&str> {
 /// Whether a text can be the name of an author: letters, none of them a capital, digits and `-`, of any script, with a letter at the start.
 /// It must not be a name of a device on Windows.
 pub fn is_author(name: &str) -> bool {
-    static DEVICES: WordList =
-        WordList::words("aux com1 com2 com3 com4 com5 com6 com7 com8 com9 con lpt1 lpt2 lpt3 nul prn");
+    static DEVICES: WordList = WordList::words(
+        "aux com1 com2 com3 com4 com5 com6 com7 com8 com9 con lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9 nul prn",
+    );
     name.len() <= AUTHOR_LIMIT
         && !DEVICES.contains(name)
         && name.starts_with(char::is_alphabetic)

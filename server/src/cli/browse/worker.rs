@@ -193,7 +193,7 @@ fn delete_items(engine: &mut Engine, ids: Vec<String>) -> Result<BrowseReply, To
         return Ok(BrowseReply::Done("Another program deleted it already".to_owned()));
     }
     let selected = engine.select(&Selection { ids: there, ..Selection::default() })?;
-    let forgot = engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Keep)?;
+    let forgot = engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove)?;
     Ok(BrowseReply::Done(format!("Deleted {}", count_of_memories(forgot.memories as u64))))
 }
 

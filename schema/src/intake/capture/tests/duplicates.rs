@@ -95,6 +95,23 @@ fn logged_text_is_saved_to_long_term_memory_once(#[case] later: i64) {
     assert_eq!(count_entries(&store), 2);
 }
 
+#[rstest]
+#[case::daily(Destination::DailyLog)]
+#[case::long_term(Destination::LongTerm)]
+fn confirmation_by_another_session_is_in_markdown(#[case] destination: Destination) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let said = Draft { destination, ..draft(MemoryType::Decision, 0, "use redis") };
+    let first = id(capture(&mut store, said).unwrap());
+    let again = Draft::new("s2", MemoryType::Decision, "use redis", draft(MemoryType::Decision, 3600, "").at);
+    capture(&mut store, Draft { destination, ..again }).unwrap();
+    drain(&mut store, usize::MAX).unwrap();
+    for path in ["MEMORY.md", "2026-01-28.md"] {
+        store.sync_log(path).unwrap();
+    }
+    assert!(store.rows().last_confirmation(&first).unwrap().is_some());
+}
+
 #[test]
 fn conclusion_in_a_hand_edited_file_is_a_duplicate() {
     let project = tempfile::tempdir().unwrap();
