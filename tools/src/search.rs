@@ -206,6 +206,7 @@ fn rank_results(
         asks_past: text_features::asks_for_past(question),
         only_times: Some(&asked_times).filter(|times| times.are_all(question)),
         asks_decision: text_features::asks_for_decision(question),
+        identifier: text_features::identifier(question),
         weights: &weights,
     };
     let is_kept = |older: &MemoryId, newer: &MemoryId| {

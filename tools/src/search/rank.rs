@@ -32,6 +32,9 @@ const IMPORTANCE: f32 = 0.02;
 const RECENT: f32 = 0.04;
 const HALF_LIFE: f32 = 30.0;
 
+/// The share of its score that a passage keeps if it has only parts of the identifier that is the question, and others have all of it.
+const PARTS_OF_IDENTIFIER: f32 = 0.75;
+
 /// Hits of one notes file or session that may precede those of others.
 const PER_ORIGIN: usize = 5;
 
@@ -55,6 +58,9 @@ pub(super) fn rank(
             RankedCandidate { score: candidate.relevance * (1.0 + lift), lifts, candidate }
         })
         .collect();
+    if let Some(identifier) = context.identifier {
+        lower_parts_of(identifier, &mut ranked);
+    }
     order(&mut ranked, context.asks_past);
     if mark_outdated(&mut ranked, is_kept) {
         order(&mut ranked, context.asks_past);
@@ -67,6 +73,16 @@ pub(super) fn rank(
         newer_first::reorder(&mut ranked, context);
     }
     spread_origins(ranked)
+}
+
+fn lower_parts_of(identifier: &str, ranked: &mut [RankedCandidate]) {
+    let identifier = identifier.to_lowercase();
+    let has_it = |ranked: &RankedCandidate| ranked.candidate.passage.text().to_lowercase().contains(&identifier);
+    let has_all: Vec<bool> = ranked.iter().map(has_it).collect();
+    if has_all.contains(&true) {
+        let others = ranked.iter_mut().zip(has_all).filter(|(_, has_all)| !has_all);
+        others.for_each(|(ranked, _)| ranked.score *= PARTS_OF_IDENTIFIER);
+    }
 }
 
 /// Superseded and retired statements are last, unless the question asks for the past.

@@ -43,6 +43,8 @@ pub(super) struct RankContext<'a> {
     pub(super) only_times: Option<&'a AskedTimes>,
     /// Whether it asks what was decided.
     pub(super) asks_decision: bool,
+    /// The identifier that the question consists of.
+    pub(super) identifier: Option<&'a str>,
     /// The weights of the words of each phrasing.
     pub(super) weights: &'a [Vec<f32>],
 }

@@ -50,6 +50,16 @@ static DECISION_PARTS: WordList = WordList::phrases(
     "기로 했|기로 한|기로 결정|정했|정한|결정|골랐|고른|선택|쓰나|쓰지|써야|決め|使い|決定|决定|选择|решил",
 );
 
+/// Returns the identifier that a question consists of: `toLogicalProperty`, `ledger_entries`, `order-lag-scaler`.
+pub(super) fn identifier(question: &str) -> Option<&str> {
+    let name = question.trim().trim_matches('`');
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
+    let has_hump = name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    let is_joined = name.contains(['_', '.', '/']) || name.contains("::") || name.matches('-').count() > 1;
+    let starts_with_letter = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    (starts_with_letter && name.chars().all(is_part) && (has_hump || is_joined)).then_some(name)
+}
+
 /// Whether a question asks for a time.
 pub(super) fn asks_for_time(question: &str) -> bool {
     let words: Vec<String> = question.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
@@ -153,6 +163,19 @@ mod tests {
     #[case("why did the site go down", false)]
     fn questions_ask_for_a_decision(#[case] question: &str, #[case] expected: bool) {
         assert_eq!(asks_for_decision(question), expected);
+    }
+
+    #[rstest]
+    #[case("toLogicalProperty", true)]
+    #[case("`ledger_entries`", true)]
+    #[case("order-lag-scaler", true)]
+    #[case("std::sync::Mutex", true)]
+    #[case("read-only", false)]
+    #[case("redis", false)]
+    #[case("2026-01-28", false)]
+    #[case("who calls ledger_entries", false)]
+    fn question_may_be_an_identifier(#[case] question: &str, #[case] expected: bool) {
+        assert_eq!(identifier(question).is_some(), expected);
     }
 
     #[rstest]

@@ -12,7 +12,7 @@ static OFFERS: WordList = WordList::phrases(
      my suggestion|suggestion: |proposal: |the simplest |possible later|가장 단순|가장 간단|안전해 보입|나아 보입|저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|할 만한 것|말씀 주시면|원하시면|드릴까|볼까",
 );
 
-/// Words that introduce options. What follows describes them.
+/// Words that introduce options, which the rest of the answer describes.
 static OPTIONS: WordList = WordList::phrases(
     "two ways|three ways|the question is |it could: |two options|three options|two candidates|options: |ways out|alternatives: |방법은 두|방법은 둘|방법은 세|방법은 셋|\
      방법이 있|방법도 있|후보는 |선택지는 |중에 고르|1안은 |a안은 ",

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use schema::model::memory::MemoryType;
 use schema::model::sharing::team_author;
-use schema::prose::supersession::{Statement, Strictness, reversals, statements};
+use schema::prose::supersession::{Statement, Strictness, left_for_another, reversals, statements};
 use schema::store::MemoryRow;
 
 use crate::search::ranked_candidate::RankedCandidate;
@@ -60,6 +60,9 @@ impl Reversal {
         let is_conclusion = row.memory.kind.is_statement() || row.memory.kind == MemoryType::ErrorFix;
         let statements = match is_conclusion {
             true => vec![Statement::of(text)],
+            false if row.memory.kind == MemoryType::UserPrompt => {
+                reversals(text).into_iter().chain(left_for_another(text)).collect()
+            }
             false if is_said(row) => reversals(text),
             false => Vec::new(),
         };

@@ -20,6 +20,7 @@ fn context(now: &Moment) -> RankContext<'_> {
         asks_past: false,
         only_times: None,
         asks_decision: false,
+        identifier: None,
         weights: &[],
     }
 }
@@ -118,6 +119,18 @@ fn an_amendment_stands_before_what_it_amends() {
     let order: Vec<&str> = ranked.iter().map(|ranked| &ranked.candidate.passage.text()[..20]).collect();
     assert_eq!(order, ["Amendment to the ret", "Cap the exponential ", "Amendment to the hol"]);
     assert!(ranked[0].score >= ranked[1].score, "a threshold would hide the amendment alone");
+}
+
+#[test]
+fn whole_identifier_stands_before_its_parts() {
+    let now = now();
+    let parts = memory(MemoryType::Decision, "a", "use logical properties", 1, 0.8);
+    let whole = memory(MemoryType::ToolUsage, "b", "+ export function toLogicalProperty(name) {", 1, 0.7);
+    let context = RankContext { identifier: Some("toLogicalProperty"), ..context(&now) };
+    let ranked = rank(vec![parts.clone(), whole], &context, &|_, _| false);
+    assert_eq!(ranked[0].candidate.passage.memory().unwrap().session_id, "b");
+    let alone = rank(vec![parts], &context, &|_, _| false);
+    assert!(alone[0].score > 0.8, "{}", alone[0].score);
 }
 
 #[test]
