@@ -1,7 +1,7 @@
 //! Tasks that are closed in other words than their own: "take that off the list", or in another language.
 
 use super::lists::names_everything_left;
-use super::reports::{is_kana, is_no_report};
+use super::reports::{is_kana, is_no_report, leaves_something};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{is_hangul, shared_terms, terms};
@@ -190,22 +190,6 @@ fn orders_in_japanese(order: &str, task: &str) -> bool {
     const ENDINGS: [&str; 5] = ["て", "で", "てください", "ておいて", "よう"];
     let repeats = |stem: &str| order.split_once(stem).is_some_and(|(_, ending)| ENDINGS.contains(&ending));
     order.contains(is_kana) && stem.is_some_and(|stem| stem.chars().count() >= SHORTEST && repeats(stem))
-}
-
-/// Whether an answer asks, or says that something is not done.
-pub(super) fn leaves_something(answer: &str) -> bool {
-    static WORDS: WordList = WordList::words(
-        "blocked cannot except fail failed failing fails left only partly remaining remains reverted still todo \
-         tomorrow",
-    );
-    static PHRASES: WordList = WordList::phrases(
-        "to do|next:|아직|남은|남았|안 됐|안 됩|안 돼|못 |못했|못하|않았|실패|내일|일부만|まだ|残り|明日|ません|失敗",
-    );
-    let folded = answer.to_lowercase().replace('’', "'");
-    let mut words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    folded.contains(['?', '？'])
-        || PHRASES.occurs_in(&folded)
-        || words.any(|word| word.ends_with("n't") || WORDS.contains(word))
 }
 
 /// Returns the task that fits, if no other does.

@@ -1,7 +1,6 @@
 //! Tasks that one answer listed: those that are done because only others are left, and those that a prompt ordered together.
 
-use super::closings::leaves_something;
-use super::reports::{is_no_report, lower_words, reports_an_end};
+use super::reports::{is_no_report, leaves_something, lower_words, reports_an_end};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{shared_terms, terms};

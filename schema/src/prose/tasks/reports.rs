@@ -111,6 +111,22 @@ pub(super) static ENDS: WordList = WordList::words(
      written wrote",
 );
 
+/// Whether an answer asks, or says that something is not done.
+pub(super) fn leaves_something(answer: &str) -> bool {
+    static WORDS: WordList = WordList::words(
+        "blocked cannot except fail failed failing fails left only partly remaining remains reverted still todo \
+         tomorrow",
+    );
+    static PHRASES: WordList = WordList::phrases(
+        "to do|next:|아직|남은|남았|안 됐|안 됩|안 돼|못 |못했|못하|않았|실패|내일|일부만|まだ|残り|明日|ません|失敗",
+    );
+    let folded = answer.to_lowercase().replace('’', "'");
+    let mut words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    folded.contains(['?', '？'])
+        || PHRASES.occurs_in(&folded)
+        || words.any(|word| word.ends_with("n't") || WORDS.contains(word))
+}
+
 /// Korean endings and words that report completion.
 pub(super) static KOREAN_ENDS: WordList = WordList::words(
     "했습니다 했어 했다 했음 했고 됐습니다 됐어 됐다 되었습니다 완료 끝났 끝냈 마쳤 넣었 고쳤 바꿨 옮겼 지웠 만들었 올렸 붙였 적었 뜹니다 나옵니다 보입니다 됩니다 정리됐 받았 받아왔 확정 마무리 놨어 놨습 놨음 놨고 뒀어 뒀습 뒀음 뒀고",
