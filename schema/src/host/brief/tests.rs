@@ -340,6 +340,10 @@ fn tasks_found_before_the_last_two_sessions_are_counted() {
 #[case("락은 3초입니다. 관전 모드도 쉽게 붙습니다. 해볼까요?", Some("락은 3초입니다."))]
 #[case("Two ways: widen the column, or store integers.", None)]
 #[case("The column is wider now.", Some("The column is wider now."))]
+#[case::described_options(
+    "힙이 아니라 다이렉트 버퍼입니다. 방법은 둘입니다. 256m으로 막는다; limit을 3Gi로 올린다",
+    Some("힙이 아니라 다이렉트 버퍼입니다.")
+)]
 fn offers_are_left_out_of_an_answer(#[case] answer: &str, #[case] expected: Option<&str>) {
     assert_eq!(offers::without_offers(answer).as_deref(), expected);
 }

@@ -255,7 +255,9 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles) -> 
 fn without_picks(asked: &str) -> String {
     let is_pick = |sentence: &str| {
         let digits = sentence.bytes().take_while(u8::is_ascii_digit).count();
-        (1..=2).contains(&digits) && sentence[digits..].starts_with(['.', ')', '번'])
+        let after = sentence[digits..].strip_prefix(['.', ')', '번', '안']);
+        // "3.2 is out" begins with a number.
+        (1..=2).contains(&digits) && after.is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_digit()))
     };
     let all = sentences(asked);
     let mut picks = all.iter().take_while(|sentence| is_pick(sentence.trim())).count();
@@ -325,5 +327,23 @@ impl<'k> Validity<'k> {
     /// Returns the answer of a turn, as far as it still holds.
     fn answer(&self, turn: &TurnRecord) -> Option<String> {
         self.still_valid(turn.answered.as_deref()?, turn.order).map(|text| self.knowledge.without_listed_tasks(&text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::with_a_rule("2번은 지금 해줘. 커밋은 항상 [enc]로 시작하게", "커밋은 항상 [enc]로 시작하게")]
+    #[case::twice("1번이 제일 단순하네요. 1번으로 진행해 주세요. 두 장은 안 됩니다.", "두 장은 안 됩니다.")]
+    #[case::with_its_reason("1. Eleven dollars is nothing", "")]
+    #[case::of_plans("2안으로 가시죠.", "")]
+    #[case::version("3.2 is out, update the lock file", "3.2 is out, update the lock file")]
+    #[case::plain("use the second one", "use the second one")]
+    fn picks_at_the_beginning_are_left_out(#[case] prompt: &str, #[case] rest: &str) {
+        assert_eq!(without_picks(prompt), rest);
     }
 }
