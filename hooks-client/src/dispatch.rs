@@ -1,4 +1,4 @@
-//! Dispatches an event: chooses what is recorded and answered.
+//! Chooses what to record of an event, and what to print for the host.
 
 use std::path::Path;
 
@@ -88,7 +88,7 @@ pub(crate) fn dispatch(
                 .and(saved)
         }
         EventKind::AfterCompaction(summary) => {
-            session.capture([session.new_draft(MemoryType::SessionSummary, summary, session.now)])
+            session.save_drafts([session.new_draft(MemoryType::SessionSummary, summary, session.now)])
         }
         EventKind::SessionEnd => {
             track_buffer::remove_old_files(layout);

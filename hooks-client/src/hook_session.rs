@@ -1,4 +1,6 @@
-//! Saves the memories of an event: through the running server, or directly in the store, or in the spool.
+//! [`HookSession`]: the session of an event, and how its memories are saved: through the running server, or directly in the store, or in the
+//! spool. `turn` has its methods for prompts, tools and answers, `session_bounds` those for its start and end, and `context` those for what it
+//! is given.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -59,7 +61,7 @@ impl HookSession<'_> {
     }
 
     /// Records memories in the first way that works: server, store or spool.
-    pub(crate) fn capture(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError> {
+    pub(crate) fn save_drafts(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError> {
         self.save_prepared(&drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect::<Vec<_>>())
     }
 
@@ -71,7 +73,7 @@ impl HookSession<'_> {
     }
 
     fn save_first_way(&mut self, memories: &[PreparedMemory]) -> Result<(), StoreError> {
-        if memories.is_empty() || queue::capture(self.layout, memories) {
+        if memories.is_empty() || queue::send_memories(self.layout, memories) {
             return Ok(());
         }
         let mut waiting = memories;

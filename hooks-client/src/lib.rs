@@ -1,6 +1,7 @@
 //! The hooks client: records one event of a host from standard input, and exits with status 0.
 //!
-//! Start reading at `entry`, and at `dispatch` for what is done with an event. It never fails, blocks or delays the host: events that cannot be written in time go to the spool.
+//! Start reading at `dispatch`; `entry` is the process around it. It never fails, blocks or delays the host: events that cannot be written
+//! in time go to the spool.
 
 mod backfill;
 mod command;

@@ -35,7 +35,7 @@ impl HookSession<'_> {
             .ok()
             .zip(before)
             .and_then(|(store, before)| missing_summaries(store.rows(), &session_id, before).ok());
-        let saved = self.capture(missing.unwrap_or_default());
+        let saved = self.save_drafts(missing.unwrap_or_default());
         self.log_unless_busy(saved);
     }
 
@@ -55,6 +55,6 @@ impl HookSession<'_> {
             thread::sleep(END_OF_SERVER);
         }
         let summary = closing_summary(self.open_store()?.rows(), &session_id, &place, now)?;
-        self.capture(summary)
+        self.save_drafts(summary)
     }
 }

@@ -67,7 +67,7 @@ impl HookSession<'_> {
     /// Records a failure, and notes its topics to recognise a later success.
     pub(crate) fn save_failure(&mut self, text: String) -> Result<(), StoreError> {
         let topics = topics_of(&text);
-        self.capture([self.new_draft(MemoryType::Error, text, self.now)])?;
+        self.save_drafts([self.new_draft(MemoryType::Error, text, self.now)])?;
         self.create_dirs()?;
         failed_topics::note_failure(self.layout, &topics).map_err(StoreError::io("append to", self.layout.failed()))
     }

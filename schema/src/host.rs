@@ -1,5 +1,6 @@
-//! Reads and writes everything that the host exchanges with us: hook payloads, transcripts, the conclusions in them, and the brief.
-//! Stores no memories itself: these go to `intake`.
+//! What is read from a host and what is made of it: payloads and transcripts (`hook`, `transcript`), the conclusions in them (`classifier`,
+//! `choice`, `conclusions`), the code that they are about (`code`), and what a session is given (`brief`, `recall`). Stores no memories itself:
+//! these go to `intake`.
 
 pub mod brief;
 pub mod choice;

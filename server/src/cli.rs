@@ -51,7 +51,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use schema::files::environment;
 
-use crate::{exit, log};
+use crate::{exit, logging};
 use arguments::{CliArguments, CliCommand};
 
 /// Runs the program with the arguments of the process.
@@ -61,7 +61,7 @@ pub fn main() -> ExitCode {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let words: Vec<OsString> = std::env::args_os().collect();
     let arguments = serve_fast_path::parse_serve_arguments(&words).unwrap_or_else(|| parse(words));
-    log::init_logging(log_level_override(&arguments).as_deref());
+    logging::init_logging(log_level_override(&arguments).as_deref());
     match run::run(arguments) {
         Ok(status) => status,
         Err(error) => exit::report_error(&error),

@@ -7,7 +7,7 @@ mod dispatcher;
 mod doctor;
 mod exit;
 mod http;
-mod log;
+mod logging;
 mod mcp;
 mod message;
 mod network;

@@ -1,4 +1,4 @@
-//! `view`: a local page to look at memory and to tend it.
+//! `view`: a local page to browse and edit memories.
 //!
 //! It is a server of its own next to those of hosts, so that it outlives their sessions. It shares the engine with them, and ends some time
 //! after its last page was closed.

@@ -18,7 +18,7 @@ use crate::change_feed::ChangeFeed;
 use crate::dispatcher::Dispatcher;
 use crate::exit;
 use crate::http::{self, HttpAccess};
-use crate::log;
+use crate::logging;
 use crate::mcp::{self, McpServer};
 use crate::page::{self, PageSettings};
 use crate::queue;
@@ -48,7 +48,7 @@ pub(crate) enum Transport {
 /// Serves the project's memory until standard input ends or a signal comes.
 pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()> {
     let layout = Layout::new(project);
-    log::log_to_files(&layout);
+    logging::log_to_files(&layout);
     if settings::load(&layout).settings.other_projects
         && let Err(error) = register(project)
     {

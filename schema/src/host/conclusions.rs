@@ -7,7 +7,7 @@ use crate::intake::capture::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
-use crate::prose::one_off::holds_once;
+use crate::prose::one_off::says_once_explicitly;
 use crate::prose::tasks::{names_everything_left, without_brief_marks};
 
 /// The most conclusions of one event. A longer list is pasted, not decided.
@@ -45,7 +45,7 @@ pub struct SaidIn<'s> {
 /// Whether a sentence only introduces a list, holds only once, or is a line of a brief, which is known already or pasted.
 fn is_no_statement(text: &str) -> bool {
     let text = text.trim_end();
-    text.ends_with(':') || holds_once(&text.to_lowercase()) || without_brief_marks(text) != text
+    text.ends_with(':') || says_once_explicitly(&text.to_lowercase()) || without_brief_marks(text) != text
 }
 
 impl SaidIn<'_> {

@@ -1,5 +1,4 @@
-//! The memories that come back to a session with a prompt or with a file that a tool opens: finds those that name a file, and renders
-//! all of them as text for the model.
+//! Recall: finds the memories that name a file which a tool opens, and renders these and those that fit a prompt as text for the model.
 
 use crate::intake::queue::RecalledMemory;
 use crate::model::memory::MemoryType;

@@ -28,7 +28,7 @@ const RECALL_TIMEOUT: Duration = Duration::from_millis(80);
 
 /// Sends memories to the running server. Returns `false` if it did not confirm that all are stored. They may be stored all the same;
 /// storing them again is harmless.
-pub fn capture(layout: &Layout, memories: &[PreparedMemory]) -> bool {
+pub fn send_memories(layout: &Layout, memories: &[PreparedMemory]) -> bool {
     matches!(
         send_request(layout, &QueueRequest::Capture(memories.to_vec()), CAPTURE_TIMEOUT),
         Some(QueueReply::Captured)

@@ -1,4 +1,4 @@
-//! Finds the lines of a memory in its file. Rows have no line numbers, so an edit of a file does not make them outdated.
+//! Finds the lines of one memory in the bytes of its file. Rows have no line numbers, so an edit of a file does not make them outdated.
 
 use std::ops::RangeInclusive;
 

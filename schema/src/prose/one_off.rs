@@ -1,15 +1,19 @@
-//! Recognises what a text asks for only once: "just this once", "이번 커밋만".
+//! Recognises requests that hold only once.
+//!
+//! [`says_once_explicitly`] needs explicit words ("just this once", "이번 커밋만") and keeps a sentence from becoming a conclusion.
+//! [`is_one_off_request`] also takes requests that only their context limits ("skip e2e today"), and keeps them out of briefs and reversals.
+//! A new phrase belongs to the narrowest function that fits.
 
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::small_talk::words;
 
 /// Whether a text in lower case asks for something only once: "just this once", "for this one commit", "이번 커밋만".
-pub(crate) fn is_one_off(folded: &str) -> bool {
+pub(crate) fn is_one_off_request(folded: &str) -> bool {
     static TODAY: WordList =
         WordList::phrases("just for today|only for today|just for tonight|only for tonight|for tonight's");
     static ORDERS: WordList = WordList::words("build check deploy flash run skip test use");
-    static BARELY: WordList = WordList::phrases("just this |only this |한 번만|한번만|一回だけ");
+    static ONLY_THIS: WordList = WordList::phrases("just this |only this |한 번만|한번만|一回だけ");
     let is_limited = words(folded).any(|word| matches!(word, "only" | "just"));
     let is_this_time = folded.contains("only ") && folded.contains("this time");
     // "run just the scan tests today"
@@ -21,8 +25,8 @@ pub(crate) fn is_one_off(folded: &str) -> bool {
         || is_limited && is_order() && names_today(folded)
         || leaves_out_today(folded)
         || makes_exception_today(folded);
-    holds_once(folded)
-        || BARELY.occurs_in(folded)
+    says_once_explicitly(folded)
+        || ONLY_THIS.occurs_in(folded)
         || is_limited && folded.contains("for now")
         || is_this_time
         || is_for_this_alone(folded)
@@ -109,7 +113,7 @@ fn leaves_out_of_this_run(folded: &str) -> bool {
 }
 
 /// Whether a sentence says explicitly that it holds only this time. "Retry only once" does not.
-pub(crate) fn holds_once(folded: &str) -> bool {
+pub(crate) fn says_once_explicitly(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
         "just this once|only this once|this once,|this time only|this one time|as a one-off|for this one |for this one,|just for this |\
          only for this |just tonight|that one build|오늘만|내일만|오늘 하루|내일 하루|이번건 |今回だけ|今回のみ|今日だけ",
@@ -152,7 +156,7 @@ fn ends_with_but(word: &str) -> bool {
 /// Returns a prompt without the sentences that ask for something only once.
 pub(crate) fn without_one_offs(prompt: &str) -> String {
     let parts = sentences(prompt).into_iter();
-    parts.filter(|part| !is_one_off(&part.to_lowercase())).collect::<String>().trim().to_owned()
+    parts.filter(|part| !is_one_off_request(&part.to_lowercase())).collect::<String>().trim().to_owned()
 }
 
 #[cfg(test)]
@@ -215,7 +219,7 @@ mod tests {
     #[case("only node 7 fails since today's build", false)]
     #[case("we stay on sqlite for now", false)]
     #[case("only node 7 has the new antenna", false)]
-    fn request_for_once_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
-        assert_eq!(is_one_off(&prompt.to_lowercase()), expected);
+    fn one_off_requests_are_recognised(#[case] prompt: &str, #[case] expected: bool) {
+        assert_eq!(is_one_off_request(&prompt.to_lowercase()), expected);
     }
 }

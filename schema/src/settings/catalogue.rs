@@ -1,4 +1,6 @@
 //! The table of settings: names, values, defaults and descriptions. A test generates docs/reference/config.md from it.
+//!
+//! A new setting also needs a field, a default and an arm in `load.rs`, and a parser in `value.rs` if its type is new.
 
 use crate::files::trust::{SETTING, VARIABLE};
 

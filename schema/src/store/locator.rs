@@ -1,4 +1,5 @@
-//! Finds the lines of memories in their files. Rows store no line numbers, so nothing has to be updated when a file changes.
+//! Finds the lines of many memories: reads each file once, and parses it whole if many of its memories are asked for. `log::locate` finds a
+//! single one.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;

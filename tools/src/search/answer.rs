@@ -1,4 +1,4 @@
-//! Formats hits for a model within its token budget, with notices.
+//! Builds the output of a search from the ranked candidates: hits with snippets and confidence within the token budget, and notices.
 
 use schema::files::layout::STORE_DIR;
 use schema::log::LONG_TERM_FILE;

@@ -1,4 +1,4 @@
-//! Shows the answer to a prompt next to it, and what its session decided. Prompts and edits share the words of a question but do not answer
+//! Moves the agent's answer next to the prompt that asked for it, and what its session decided next to its first hit. Prompts and edits share the words of a question but do not answer
 //! it.
 
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Recognises ideas, offers and questions that ask for a choice. The next prompt says what becomes of them.
+//! Recognises ideas, offers and questions that ask for a choice. The next prompt of the user accepts or drops them.
 
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;

@@ -1,4 +1,4 @@
-//! The lines that a name in a file begins, found without a parser: a line with the name, and the lines below it that are indented more.
+//! Finds the definition that a name in a file begins, without a parser: a line with the name, and the lines below it that are indented more.
 //! Exact bytes, because a change of white space can be a change of meaning.
 
 use memchr::memmem::Finder;

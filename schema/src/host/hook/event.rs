@@ -1,4 +1,4 @@
-//! Decides what happened in the host, as far as it is worth recording.
+//! Turns a payload into the event that it reports, or into nothing if it is not worth recording.
 
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use super::Statement;
 use super::choices::{DECIDING_ENDINGS, is_decided};
 use super::given_up::{GivenUp, Scope};
 use crate::model::word_list::WordList;
-use crate::prose::one_off::is_one_off;
+use crate::prose::one_off::is_one_off_request;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{ProseToken, quantities, tokens};
 
@@ -100,5 +100,5 @@ fn is_plain(sentence: &str) -> bool {
     );
     let folded = sentence.trim().to_lowercase();
     let is_order = ["stop", "drop", "remove", "delete"].iter().any(|verb| folded.starts_with(verb));
-    !folded.ends_with(['?', '？']) && !is_order && !is_one_off(&folded) && !UNSURE.occurs_in(&folded)
+    !folded.ends_with(['?', '？']) && !is_order && !is_one_off_request(&folded) && !UNSURE.occurs_in(&folded)
 }

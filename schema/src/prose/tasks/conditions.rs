@@ -1,4 +1,4 @@
-//! Finds what a task waits for, and whether a text says that it came about.
+//! Finds what a task waits for, and whether a text says that it has happened.
 
 use std::ops::Range;
 

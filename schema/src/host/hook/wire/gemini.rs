@@ -1,6 +1,6 @@
 //! Hooks of Gemini CLI (seen with 0.61.0).
 //!
-//! `PreCompress` is no event of ours: Gemini CLI fires it before each request to the model, whether it compresses or not.
+//! `PreCompress` is ignored: Gemini CLI fires it before each request to the model, whether it compresses or not.
 
 use serde_json::Value;
 
