@@ -95,9 +95,11 @@ fn is_korean_order(word: &str) -> bool {
 /// Whether a Korean sentence orders to leave something out of one build or commit: "이번 빌드는 린트 빼고 뽑아주세요", "이건 리뷰 없이 main에
 /// 머지해주세요".
 fn leaves_out_of_this_run(folded: &str) -> bool {
-    static RUNS: WordList = WordList::phrases(
-        "이번 빌드는 |이번 커밋은 |이번 푸시는 |이번 pr은 |이번 pr 은 |이번 머지는 |이번 배포는 |이번 건은 |이건 ",
-    );
+    static RUNS: WordList =
+        WordList::phrases("이번 빌드는 |이번 커밋은 |이번 푸시는 |이번 pr은 |이번 pr 은 |이번 머지는 |이번 배포는 ");
+    // "이건 캐시 없이 구현해줘" is about the design.
+    static THIS: WordList = WordList::phrases("이번 건은 |이건 ");
+    static STEPS: WordList = WordList::phrases("리뷰|검토|승인|pr |테스트|린트|ci |qa ");
     static WITHOUT: WordList = WordList::phrases("빼고|없이|말고|건너뛰|생략");
     static CLAUSE_ENDS: WordList = WordList::words("니 니까 서 네 고 면 데 지만 다 요");
     const REACH: usize = 4;
@@ -109,7 +111,8 @@ fn leaves_out_of_this_run(folded: &str) -> bool {
         let mut after = words[at + 1..].iter().take(REACH).take_while(|word| goes_on(word));
         WITHOUT.occurs_in(words[at]) && after.any(|word| is_order(word))
     };
-    RUNS.occurs_in(folded) && (0..words.len()).any(leaves_out)
+    let is_run = RUNS.occurs_in(folded) || THIS.occurs_in(folded) && STEPS.occurs_in(folded);
+    is_run && (0..words.len()).any(leaves_out)
 }
 
 /// Whether a sentence says explicitly that it holds only this time. "Retry only once" does not.
@@ -194,6 +197,7 @@ mod tests {
     #[case("for this release only set the version to 4.9.9, then upload", true)]
     #[case("이번 건은 급하니까 PR 없이 develop에 바로 푸시해", true)]
     #[case("이건 그냥 리뷰 없이 main에 머지해주세요 제가 책임질게요", true)]
+    #[case("이건 캐시 없이 구현해줘", false)]
     #[case("이건 문제 없이 돌아가네, 이제 알림도 붙여줘", false)]
     #[case("이번 pr은 리뷰가 없이 머지됐네", false)]
     #[case("오늘은 장애 원인부터 확인합시다", false)]
