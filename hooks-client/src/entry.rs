@@ -200,8 +200,8 @@ fn dispatch_all(
     loaded: &LoadedSettings,
 ) -> Result<Option<String>, StoreError> {
     // A command ignores other events than its own.
-    let is_own =
-        |payload: &&HookPayload| payload.hook_event_name.as_deref().and_then(HookCommand::for_event) == command;
+    let command_of = |payload: &HookPayload| payload.hook_event_name.as_deref().and_then(HookCommand::for_event);
+    let is_own = |payload: &&HookPayload| command.is_some() && command_of(payload) == command;
     let mut answer = None;
     for payload in payloads.iter().filter(is_own) {
         answer = dispatch(host, payload, layout, loaded)?.or(answer);

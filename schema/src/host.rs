@@ -1,5 +1,5 @@
-//! What is read from a host and what is made of it: payloads and transcripts (`hook`, `transcript`), the conclusions in them (`classifier`,
-//! `choice`, `conclusions`), the code that they are about (`code`), and what a session is given (`brief`, `recall`). Stores no memories itself:
+//! Reads payloads and transcripts of a host (`hook`, `transcript`), finds the conclusions in them (`classifier`, `choice`, `conclusions`) and
+//! the code that they are about (`code`), and makes what a session is given (`brief`, `recall`). Stores no memories itself:
 //! these go to `intake`.
 
 pub mod brief;

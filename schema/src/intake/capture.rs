@@ -231,11 +231,15 @@ impl CaptureTransaction<'_> {
         self.add_note(note)
     }
 
-    /// Adds a note to the log of a day, or spools it while another program is writing the log. `MEMORY.md` holds no notes.
+    /// Adds a note to the log, or spools it while another program is writing the log. `MEMORY.md` holds no notes: these go to the log of
+    /// their day.
     fn add_note(&mut self, note: StateNote) -> Result<(), StoreError> {
         match &mut self.target {
-            WriteTarget::Write(log) if log.is_daily() => Ok(log.add_note(self.rows, note).map(drop)?),
-            _ => spool::write_note(self.layout, &note),
+            _ if self.kind == LogKind::LongTerm => {
+                note::append_to_day(self.rows, self.layout, note.at.date(), &[&note]).map(drop)
+            }
+            WriteTarget::Write(log) => Ok(log.add_note(self.rows, note).map(drop)?),
+            WriteTarget::Wait(_) => spool::write_note(self.layout, &note),
         }
     }
 

@@ -162,7 +162,7 @@ pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
     // Among several commands the last one most likely failed; the others usually prepare it.
     let Some(task) = failed.last() else { return false };
     succeeded.iter().any(|done| {
-        if !done.includes(&task.name) {
+        if !done.includes(task) {
             return false;
         }
         let has = |operands: &[String], word: &String| operands.contains(word);
@@ -227,6 +227,9 @@ mod tests {
         false
     )]
     #[case::compiled_for_tests("Bash failed: dotnet build\nx", "dotnet test", true)]
+    #[case::not_compiled_for_tests("Bash failed: dotnet build\nx", "dotnet test --no-build", false)]
+    #[case::another_build("Bash failed: cargo build --release\nx", "cargo test", false)]
+    #[case::only_a_part_of_vet("Bash failed: go vet ./...\nx", "go test ./...", false)]
     #[case::other_subcommand("Bash failed: cargo test\nx", "cargo build", false)]
     #[case::removed_secret("Bash failed: KEY=[redacted: api key] make all\nx", "make all", true)]
     #[case::other_operand("Bash failed: git push origin main\nx", "git push origin dev", false)]

@@ -29,33 +29,28 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
         || ONLY_THIS.occurs_in(folded)
         || is_limited && folded.contains("for now")
         || is_this_time
-        || is_for_this_alone(folded)
-        || is_for_this_alone_in_korean(folded)
+        || is_for_this_run_alone(folded)
         || is_for_that
         || is_today
         || leaves_out_of_this_run(folded)
 }
 
-/// Whether a sentence in lower case is for one thing alone: "for this release only set the version to 4.9.9".
-fn is_for_this_alone(folded: &str) -> bool {
+/// Whether a sentence in lower case is for one run alone: "for this release only set the version to 4.9.9". "For this project only" lasts.
+fn is_for_this_run_alone(folded: &str) -> bool {
+    static RUNS: WordList = WordList::words("build commit demo deploy deployment hotfix merge pr push release run");
     let words: Vec<&str> = words(folded).collect();
-    words.windows(4).any(|four| (four[0], four[1], four[3]) == ("for", "this", "only"))
+    words.windows(4).any(|four| (four[0], four[1], four[3]) == ("for", "this", "only") && RUNS.contains(four[2]))
 }
 
-/// Whether a Korean sentence orders something for one thing alone: "이 보드만 시리얼 번호 9999로 구워줘요".
-fn is_for_this_alone_in_korean(folded: &str) -> bool {
-    let words: Vec<&str> = folded.split_whitespace().collect();
-    let orders = words.iter().any(|word| ["줘", "줘요", "주세요"].iter().any(|ending| word.ends_with(ending)));
-    orders && words.windows(2).any(|pair| pair[0] == "이" && pair[1].ends_with('만'))
-}
-
-/// Whether a sentence in lower case leaves something out today: "leave e2e out for today, Detox is down", "skip e2e today". A report "for today's orders" is
-/// an object.
+/// Whether a sentence in lower case leaves something out today: "leave e2e out for today, Detox is down", "skip e2e today". A report "for
+/// today's orders" is an object.
 fn leaves_out_today(folded: &str) -> bool {
-    let first = words(folded).next().unwrap_or_default();
-    let is_order = matches!(first, "leave" | "skip" | "use");
-    let ends = |(_, rest): (&str, &str)| rest.is_empty() || rest.starts_with([',', '.', '!', ';']);
-    first == "skip" && names_today(folded) || is_order && folded.split_once(" for today").is_some_and(ends)
+    let until = match words(folded).next() {
+        Some("skip") => " today",
+        Some("leave" | "use") => " for today",
+        _ => return false,
+    };
+    folded.split_once(until).is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with([',', '.', '!', ';']))
 }
 
 /// Whether a sentence in lower case permits something today, or orders a detour because something does not work today: "you can hammer
@@ -102,9 +97,11 @@ fn leaves_out_of_this_run(folded: &str) -> bool {
     static STEPS: WordList = WordList::phrases("리뷰|검토|승인|pr |테스트|린트|ci |qa ");
     static WITHOUT: WordList = WordList::phrases("빼고|없이|말고|건너뛰|생략");
     static CLAUSE_ENDS: WordList = WordList::words("니 니까 서 네 고 면 데 지만 다 요");
+    // "가능해" and "위험해" order nothing.
+    static BARE_ORDERS: WordList = WordList::words("푸시해 머지해 배포해 커밋해 빌드해 진행해 반영해");
+    static LASTING: WordList = WordList::phrases("앞으로|항상|마세요|말아|하지 마|하지마");
     const REACH: usize = 4;
-    let is_order =
-        |word: &str| is_korean_order(word) || word.ends_with("해") && !matches!(word, "위해" | "통해" | "대해");
+    let is_order = |word: &str| is_korean_order(word) || BARE_ORDERS.contains(word);
     let goes_on = |word: &str| is_order(word) || !CLAUSE_ENDS.ends(word.trim_end_matches(','));
     let words: Vec<&str> = folded.split_whitespace().collect();
     let leaves_out = |at: usize| {
@@ -112,7 +109,7 @@ fn leaves_out_of_this_run(folded: &str) -> bool {
         WITHOUT.occurs_in(words[at]) && after.any(|word| is_order(word))
     };
     let is_run = RUNS.occurs_in(folded) || THIS.occurs_in(folded) && STEPS.occurs_in(folded);
-    is_run && (0..words.len()).any(leaves_out)
+    is_run && !LASTING.occurs_in(folded) && (0..words.len()).any(leaves_out)
 }
 
 /// Whether a sentence says explicitly that it holds only this time. "Retry only once" does not.
@@ -192,8 +189,12 @@ mod tests {
     #[case("you can deploy whenever the tests pass", false)]
     #[case("can you look at today's failures?", false)]
     #[case("skip chromatic today, its down", true)]
-    #[case("이 보드만 시리얼 번호 9999로 구워줘요 전시회용", true)]
-    #[case("이 표만 파티션을 나누기로 했어요", false)]
+    #[case("skip it today; detox is down", true)]
+    #[case("skip empty days in the today view", false)]
+    #[case("for this project only use pnpm", false)]
+    #[case("이 테이블만 UTC로 저장해줘", false)]
+    #[case("이번 배포는 중단 없이 가능해", false)]
+    #[case("이건 중요하니까 앞으로는 리뷰 없이 머지하지 마세요", false)]
     #[case("for this release only set the version to 4.9.9, then upload", true)]
     #[case("이번 건은 급하니까 PR 없이 develop에 바로 푸시해", true)]
     #[case("이건 그냥 리뷰 없이 main에 머지해주세요 제가 책임질게요", true)]

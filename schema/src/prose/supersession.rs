@@ -113,8 +113,7 @@ impl Statement {
     /// Whether it gives up a name or a quantity of the older statement.
     fn gives_up_a_name(&self, older: &Self) -> bool {
         self.given_up.iter().filter(|given_up| matches!(given_up.scope, Scope::All | Scope::Removed)).any(|given_up| {
-            // "CPU HPA" is one thing, and not every CPU.
-            let has_name = !given_up.names.is_empty() && given_up.names.iter().all(|name| older.terms.contains(name));
+            let has_name = given_up.names.iter().any(|name| older.terms.contains(name));
             let is_all_of_it = given_up.scope == Scope::All
                 || given_up.terms.iter().all(|term| given_up.names.contains(term) || PARTS.contains(term));
             let has_quantity = given_up

@@ -291,8 +291,10 @@ fn explain_score(ranked: &RankedCandidate) -> String {
         }
     }
     text.push_str(&format!(" → {:.3}", ranked.candidate.relevance));
-    let RankLifts { curated, importance, recent } = ranked.lifts;
-    for (name, lift) in [("curated", curated), ("importance", importance), ("recent", recent)] {
+    let RankLifts { curated, importance, recent, identifier } = ranked.lifts;
+    let lifts =
+        [("curated", curated), ("importance", importance), ("recent", recent), ("whole identifier", identifier)];
+    for (name, lift) in lifts {
         if lift > 0.0 {
             text.push_str(&format!(", {name} +{:.0} %", lift * 100.0));
         }

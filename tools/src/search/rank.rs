@@ -32,8 +32,8 @@ const IMPORTANCE: f32 = 0.02;
 const RECENT: f32 = 0.04;
 const HALF_LIFE: f32 = 30.0;
 
-/// The share of its score that a passage keeps if it has only parts of the identifier that is the question, and others have all of it.
-const PARTS_OF_IDENTIFIER: f32 = 0.75;
+/// Bonus of a passage with the whole identifier that the question consists of, over those with parts of it.
+const WHOLE_IDENTIFIER: f32 = 0.35;
 
 /// Hits of one notes file or session that may precede those of others.
 const PER_ORIGIN: usize = 5;
@@ -54,13 +54,10 @@ pub(super) fn rank(
         .map(|candidate| {
             let is_plain = context.scoring == Scoring::Stated;
             let lifts = if is_plain { RankLifts::default() } else { rank_lifts(&candidate.passage, context) };
-            let lift = lifts.curated + lifts.importance + lifts.recent;
+            let lift = lifts.curated + lifts.importance + lifts.recent + lifts.identifier;
             RankedCandidate { score: candidate.relevance * (1.0 + lift), lifts, candidate }
         })
         .collect();
-    if let Some(identifier) = context.identifier {
-        lower_parts_of(identifier, &mut ranked);
-    }
     order(&mut ranked, context.asks_past);
     if mark_outdated(&mut ranked, is_kept) {
         order(&mut ranked, context.asks_past);
@@ -73,16 +70,6 @@ pub(super) fn rank(
         newer_first::reorder(&mut ranked, context);
     }
     spread_origins(ranked)
-}
-
-fn lower_parts_of(identifier: &str, ranked: &mut [RankedCandidate]) {
-    let identifier = identifier.to_lowercase();
-    let has_it = |ranked: &RankedCandidate| ranked.candidate.passage.text().to_lowercase().contains(&identifier);
-    let has_all: Vec<bool> = ranked.iter().map(has_it).collect();
-    if has_all.contains(&true) {
-        let others = ranked.iter_mut().zip(has_all).filter(|(_, has_all)| !has_all);
-        others.for_each(|(ranked, _)| ranked.score *= PARTS_OF_IDENTIFIER);
-    }
 }
 
 /// Superseded and retired statements are last, unless the question asks for the past.
@@ -158,6 +145,11 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
         let fits = |times: &AskedTimes| times.best_fit(memory.at.date(), "") > 0.0;
         memory.is_day_summary() && context.only_times.is_some_and(fits)
     };
+    let has_identifier = |identifier: &str| {
+        let identifier = identifier.to_lowercase();
+        let has = |text: &str| text.to_lowercase().contains(&identifier);
+        has(passage.text()) || has(passage.also()) || has(&passage.title())
+    };
     RankLifts {
         curated: match memory.map(|memory| memory.kind) {
             Some(MemoryType::Decision | MemoryType::Preference | MemoryType::Convention) if context.asks_decision => {
@@ -169,6 +161,7 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
         },
         importance: IMPORTANCE * (f32::from(importance) - 1.0).max(0.0),
         recent,
+        identifier: if context.identifier.is_some_and(has_identifier) { WHOLE_IDENTIFIER } else { 0.0 },
     }
 }
 

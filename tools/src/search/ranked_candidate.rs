@@ -30,6 +30,7 @@ pub(super) struct RankLifts {
     pub(super) curated: f32,
     pub(super) importance: f32,
     pub(super) recent: f32,
+    pub(super) identifier: f32,
 }
 
 /// What the order depends on besides the candidates.

@@ -50,14 +50,16 @@ static DECISION_PARTS: WordList = WordList::phrases(
     "기로 했|기로 한|기로 결정|정했|정한|결정|골랐|고른|선택|쓰나|쓰지|써야|決め|使い|決定|决定|选择|решил",
 );
 
-/// Returns the identifier that a question consists of: `toLogicalProperty`, `ledger_entries`, `order-lag-scaler`.
+/// Returns the identifier that a question consists of: `toLogicalProperty`, `ledger_entries`, `order-lag-scaler`. Words with hyphens such as
+/// "end-to-end" are none.
 pub(super) fn identifier(question: &str) -> Option<&str> {
-    let name = question.trim().trim_matches('`');
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
+    static FUNCTION_WORDS: WordList = WordList::words("a and by in of on or the to");
+    let name = question.trim().trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':'));
     let has_hump = name.chars().zip(name.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
-    let is_joined = name.contains(['_', '.', '/']) || name.contains("::") || name.matches('-').count() > 1;
-    let starts_with_letter = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    (starts_with_letter && name.chars().all(is_part) && (has_hump || is_joined)).then_some(name)
+    let is_kebab = name.matches('-').count() > 1 && !name.split('-').any(|part| FUNCTION_WORDS.contains(part));
+    (is_name && (has_hump || is_kebab || name.contains(['_', '.']) || name.contains("::"))).then_some(name)
 }
 
 /// Whether a question asks for a time.
@@ -171,6 +173,10 @@ mod tests {
     #[case("order-lag-scaler", true)]
     #[case("std::sync::Mutex", true)]
     #[case("read-only", false)]
+    #[case("end-to-end", false)]
+    #[case("CI/CD", false)]
+    #[case("Redis.", false)]
+    #[case("배포.", false)]
     #[case("redis", false)]
     #[case("2026-01-28", false)]
     #[case("who calls ledger_entries", false)]

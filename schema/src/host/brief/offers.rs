@@ -9,13 +9,18 @@ const LONGEST_CLOSING: usize = 6;
 /// Words with which an answer proposes something.
 static OFFERS: WordList = WordList::phrases(
     "i'd |i would |i could |i can |shall i|should i|want me to|let me know|if you like|i suggest|i propose|i recommend|\
-     my suggestion|suggestion: |proposal: |the simplest |possible later|가장 단순|가장 간단|안전해 보입|나아 보입|저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|할 만한 것|말씀 주시면|원하시면|드릴까|볼까",
+     my suggestion|suggestion: |proposal: |the simplest thing |the simplest would be|possible later|가장 단순합니다|가장 간단합니다|안전해 보입|나아 보입|저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|할 만한 것|말씀 주시면|원하시면|드릴까|볼까",
+);
+
+/// Words that name options.
+static OPTIONS: WordList = WordList::phrases(
+    "two ways|three ways|two options|three options|options: |ways out|alternatives: |it could: |방법이 있|방법도 있|중에 고르",
 );
 
 /// Words that introduce options, which the rest of the answer describes.
-static OPTIONS: WordList = WordList::phrases(
-    "two ways|three ways|the question is |it could: |two options|three options|two candidates|options: |ways out|alternatives: |방법은 두|방법은 둘|방법은 세|방법은 셋|\
-     방법이 있|방법도 있|후보는 |선택지는 |중에 고르|1안은 |a안은 ",
+static INTRODUCES_OPTIONS: WordList = WordList::phrases(
+    "there are two ways|there are three ways|there are two options|two candidates: |the question is |방법은 두 |방법은 둘|방법은 세 |방법은 셋|\
+     후보는 두 |후보는 둘|후보는 셋|선택지는 두 |선택지는 둘|1안은 |a안은 ",
 );
 
 /// Removes questions and offers from an answer, the sentence that a short question at the end asks about, and what follows the introduction of
@@ -23,17 +28,17 @@ static OPTIONS: WordList = WordList::phrases(
 pub(super) fn without_offers(answer: &str) -> Option<String> {
     let all = sentences(answer);
     let asked_about = all.len().checked_sub(2).map(|at| all[at]).filter(|_| refers_back(all[all.len() - 1]));
-    let options = all.iter().position(|sentence| OPTIONS.occurs_in(&fold(sentence)));
-    let kept = &all[..options.unwrap_or(all.len())];
-    let kept: String =
-        kept.iter().filter(|sentence| !is_offer(sentence) && asked_about != Some(**sentence)).copied().collect();
+    let options = all.iter().position(|sentence| INTRODUCES_OPTIONS.occurs_in(&fold(sentence)));
+    let described = &all[..options.unwrap_or(all.len())];
+    let kept = described.iter().filter(|sentence| !is_offer(sentence) && asked_about != Some(**sentence));
+    let kept: String = kept.copied().collect();
     Some(kept.trim().to_owned()).filter(|kept| kept.chars().any(char::is_alphanumeric))
 }
 
 /// Whether a sentence proposes something or asks for a decision.
 fn is_offer(sentence: &str) -> bool {
     let folded = fold(sentence);
-    is_question(sentence) || OFFERS.occurs_in(&folded)
+    is_question(sentence) || OFFERS.occurs_in(&folded) || OPTIONS.occurs_in(&folded)
 }
 
 /// Whether a closing question asks about the sentence before it, and offers nothing else: "해볼까요?", but not "Shall I add a limit?".
@@ -55,7 +60,7 @@ pub(super) fn kept_sentences(text: &str, keeps: impl Fn(&str) -> bool) -> Option
 /// Whether a prompt only asks about an idea.
 pub(super) fn is_idea(asked: &str) -> bool {
     static IDEAS: WordList = WordList::phrases(
-        "would it|i was thinking|on my mind|make sense|what about|how about|should we|could we|could a |could an |would be cool|would be nice|random thought|someone suggest|\
+        "would it|i was thinking|on my mind|make sense|what about|how about|should we|could we|would be cool|would be nice|random thought|someone suggest|\
          의견도 있|의견이 있|얘기도 있|얘기가 있|어떨까|어때|도 되나|는 어떻게 보|은 어떻게 보|이참에",
     );
     IDEAS.occurs_in(&asked.to_lowercase().replace("what should we", ""))

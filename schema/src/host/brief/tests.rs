@@ -340,6 +340,12 @@ fn tasks_found_before_the_last_two_sessions_are_counted() {
 #[case("락은 3초입니다. 관전 모드도 쉽게 붙습니다. 해볼까요?", Some("락은 3초입니다."))]
 #[case("Two ways: widen the column, or store integers.", None)]
 #[case("The column is wider now.", Some("The column is wider now."))]
+#[case::ways_of_working("The config is read in two ways now: both work. Deployed.", Some("Deployed."))]
+#[case::candidate(
+    "릴리스 후보는 3.2.1입니다. 태그까지 달았습니다.",
+    Some("릴리스 후보는 3.2.1입니다. 태그까지 달았습니다.")
+)]
+#[case::simple_fix("I took the simplest fix: a mutex.", Some("I took the simplest fix: a mutex."))]
 #[case::described_options(
     "힙이 아니라 다이렉트 버퍼입니다. 방법은 둘입니다. 256m으로 막는다; limit을 3Gi로 올린다",
     Some("힙이 아니라 다이렉트 버퍼입니다.")

@@ -34,8 +34,8 @@ const LEAST_WORDS: usize = 4;
 /// The longest prompt in a title or a list, in characters.
 const LONGEST_PROMPT: usize = 160;
 
-/// The longest prompt that the title of any session shows whole, in characters.
-const SHORT_TITLE: usize = 100;
+/// The longest prompt that a line about a session shows whole, in characters.
+const LONGEST_WHOLE_TITLE: usize = 100;
 
 /// The last real session, earlier ones in one line each, and their turns if there is space.
 pub(super) struct Sessions {
@@ -192,7 +192,7 @@ fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String
     let title = title.map(|title| title.filter(|title| !title.starts_with('…')));
     let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome));
     let line = match (title, outcome) {
-        (Some(Some(title)), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, SHORT_TITLE)),
+        (Some(Some(title)), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, LONGEST_WHOLE_TITLE)),
         (Some(Some(title)), None) => format!("\"{}\"", shortened(&title, LONGEST_PROMPT)),
         (_, Some(outcome)) => outcome,
         (Some(None), None) => return None,
@@ -220,7 +220,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles) -> 
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
             let whole = validity.asked(turn)?;
             let asked = without_picks(&whole);
-            let is_title = number == 0 && titles == Titles::Shown && asked.chars().count() <= SHORT_TITLE;
+            let is_title = number == 0 && titles == Titles::Shown && whole.chars().count() <= LONGEST_WHOLE_TITLE;
             if is_title && is_outcome {
                 return None;
             }
@@ -236,7 +236,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles) -> 
             }
             let answer = answer.and_then(|answer| validity.without_answered_offers(answer, turn.order));
             // The answer to a pick is about what was picked.
-            let answer = answer.filter(|_| !is_outcome && asked == whole);
+            let answer = answer.filter(|_| !is_outcome && asked == whole.trim());
             if answer.is_none() && (says_little(&asked) || is_question(&asked)) {
                 return None;
             }
@@ -260,12 +260,7 @@ fn without_picks(asked: &str) -> String {
         (1..=2).contains(&digits) && after.is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_digit()))
     };
     let all = sentences(asked);
-    let mut picks = all.iter().take_while(|sentence| is_pick(sentence.trim())).count();
-    // "1." is a sentence of its own before its reason.
-    if picks > 0 && !all[picks - 1].contains(char::is_alphabetic) {
-        picks += 1;
-    }
-    all.get(picks..).unwrap_or_default().concat().trim().to_owned()
+    all.into_iter().skip_while(|sentence| is_pick(sentence.trim())).collect::<String>().trim().to_owned()
 }
 
 /// Returns a title, unless it only recalls or plans.

@@ -171,10 +171,6 @@ impl LogWriter {
         Ok(true)
     }
 
-    pub(crate) fn is_daily(&self) -> bool {
-        matches!(self.kind, LogKind::Daily(_))
-    }
-
     /// Whether an entry of this memory was added.
     pub(crate) fn has_added(&self, memory: &Memory) -> bool {
         self.added.iter().any(|added| added.id == memory.id)

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use chrono::NaiveDate;
+
 use super::log_writer::{LogWriter, WriteTarget};
+use crate::files::layout::Layout;
 use crate::intake::spool;
 use crate::log::LogKind;
 use crate::model::state_note::StateNote;
-use crate::store::{Store, StoreError};
+use crate::store::{Rows, Store, StoreError};
 
 /// How many notes were saved, and how many wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,21 +30,29 @@ pub fn append_notes(store: &mut Store, notes: &[StateNote]) -> Result<NoteCounts
     for (day, notes) in by_day {
         let _lock = store.lock()?;
         let layout = store.layout().clone();
-        let more = store.with_log_transaction(|rows| {
-            let WriteTarget::Write(mut log) = LogWriter::choose_file(rows, &layout, LogKind::Daily(day))? else {
-                notes.iter().try_for_each(|note| spool::write_note(&layout, note))?;
-                return Ok(NoteCounts { saved: 0, waiting: notes.len() });
-            };
-            let mut saved = 0;
-            for note in &notes {
-                saved += usize::from(log.add_note(rows, (*note).clone())?);
-            }
-            log.write(rows)?;
-            Ok(NoteCounts { saved, waiting: 0 })
-        })?;
+        let more = store.with_log_transaction(|rows| append_to_day(rows, &layout, day, &notes))?;
         counts = NoteCounts { saved: counts.saved + more.saved, waiting: counts.waiting + more.waiting };
     }
     Ok(counts)
+}
+
+/// Appends notes to the log of a day, or spools them while another program is writing it. The caller holds the store lock and a transaction.
+pub(super) fn append_to_day(
+    rows: Rows<'_>,
+    layout: &Layout,
+    day: NaiveDate,
+    notes: &[&StateNote],
+) -> Result<NoteCounts, StoreError> {
+    let WriteTarget::Write(mut log) = LogWriter::choose_file(rows, layout, LogKind::Daily(day))? else {
+        notes.iter().try_for_each(|note| spool::write_note(layout, note))?;
+        return Ok(NoteCounts { saved: 0, waiting: notes.len() });
+    };
+    let mut saved = 0;
+    for note in notes {
+        saved += usize::from(log.add_note(rows, (*note).clone())?);
+    }
+    log.write(rows)?;
+    Ok(NoteCounts { saved, waiting: 0 })
 }
 
 #[cfg(test)]

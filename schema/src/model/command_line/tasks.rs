@@ -46,18 +46,23 @@ static CHECKS: WordList = WordList::phrases(
 );
 
 /// Checks, and those that they include: tests are compiled first.
-const INCLUDED: [(&str, &[&str]); 5] = [
+const INCLUDED: [(&str, &[&str]); 4] = [
     ("cargo test", &["cargo build", "cargo check"]),
     ("dotnet test", &["dotnet build"]),
-    ("go test", &["go build", "go vet"]),
-    ("mvn verify", &["mvn compile", "mvn package", "mvn test"]),
+    ("go test", &["go build"]),
     ("swift test", &["swift build"]),
 ];
 
+/// Options with which tests are not compiled.
+static WITHOUT_BUILD: WordList = WordList::words("--no-build --skip-build");
+
 impl MainCommand {
-    /// Whether this command does what the one with this name does.
-    pub(crate) fn includes(&self, name: &str) -> bool {
-        self.name == name || self.included().contains(&name)
+    /// Whether this command does what the other one does, or does that first. A build with options of its own may be another one.
+    pub(crate) fn includes(&self, other: &Self) -> bool {
+        let has = |option: &String| self.options.contains(option);
+        let builds = || !self.options.iter().any(|option| WITHOUT_BUILD.contains(option));
+        self.name == other.name
+            || self.included().contains(&other.name.as_str()) && other.options.iter().all(has) && builds()
     }
 
     fn included(&self) -> &'static [&'static str] {

@@ -254,7 +254,14 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
 pub(super) fn collect(tokens: &[ProseToken], scope: Scope) -> GivenUp {
     // "the react-native-mmkv dependency": the word before the part is the name.
     let is_of_part = |at: usize| tokens.get(at + 1).is_some_and(|next| PARTS.contains(&next.text));
-    let is_name = |(at, token): &(usize, &ProseToken)| token.is_term() && (token.is_name || is_of_part(*at));
+    // Of "CPU HPA" only the last name, because not every CPU is given up.
+    let is_first_of_two = |at: usize| {
+        let follows = |next: &ProseToken| next.is_name && next.is_term() && !next.begins_clause;
+        tokens[at].particle.is_empty() && tokens.get(at + 1).is_some_and(follows)
+    };
+    let is_name = |(at, token): &(usize, &ProseToken)| {
+        token.is_term() && (token.is_name && !is_first_of_two(*at) || is_of_part(*at))
+    };
     GivenUp {
         names: tokens.iter().enumerate().filter(is_name).map(|(_, token)| token.text.clone()).collect(),
         terms: tokens.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect(),

@@ -123,6 +123,8 @@ fn few_of_many_statements_are_compared() {
 #[case::korean("latest 태그는 쓰지 마, git sha 로 고정해", "image tag 는 일단 latest 로 두었습니다", true)]
 #[case::part("Removed the broken Docusaurus plugin", "We stay on Docusaurus", false)]
 #[case::another("Removed `package-lock.json`", "Use yarn", false)]
+#[case::one_of_two("From now on Redis and Memcached are dropped.", "The cache uses Redis", true)]
+#[case::compound("CPU HPA 걷어내고 KEDA로 바꿔주세요", "CPU limit은 걸지 않기", false)]
 fn conversation_needs_less_evidence(#[case] newer: &str, #[case] older: &str, #[case] expected: bool) {
     let (newer, older) = (Statement::of(newer), Statement::of(older));
     assert!(!newer.replaces(&older, Strictness::Strict));

@@ -117,8 +117,10 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
     let is_open = |part: &&str| is_no_report(part) || names_everything_left(part);
     let parts = sentences(answer).into_iter().flat_map(|sentence| sentence.split(", and "));
     let (open, reports): (Vec<&str>, Vec<&str>) = parts.partition(is_open);
-    // Nothing else can be meant by the answer to "do 3 now".
+    // An end that is reported after "do 3 now" is the end of that item, even if it is named by one word.
     let is_single = numbers.len() == 1 && !leaves_something(answer);
+    let ends: Vec<Vec<String>> =
+        reports.iter().filter(|part| is_single && reports_an_end(part)).map(|part| terms(part)).collect();
     let are_all_done = reports.iter().any(|part| ALL_DONE.occurs_in(&part.to_lowercase()));
     let edited = edited.to_lowercase();
     let of_each = |parts: &[&str]| parts.iter().map(|part| terms(part)).collect::<Vec<_>>();
@@ -129,8 +131,8 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
         let (in_open, in_report) = (most(&open_terms), most(&report_terms));
         let is_numbered = reports.iter().any(|part| reports_number(&part.to_lowercase(), at + 1));
         let is_in_code = in_open == 0 && all.iter().any(|term| is_identifier(term) && edited.contains(term.as_str()));
-        let is_reported = in_report > in_open && (in_report >= 2 || in_report == all.len() || is_single);
-        is_numbered || is_reported || in_report >= in_open && (are_all_done || is_in_code)
+        let is_reported = in_report > in_open && (in_report >= 2 || in_report == all.len());
+        is_numbered || is_reported || most(&ends) > 0 || in_report >= in_open && (are_all_done || is_in_code)
     };
     (0..listed.len()).filter(is_ordered).filter(is_done).collect()
 }
@@ -152,6 +154,9 @@ fn is_identifier(term: &str) -> bool {
     term.is_ascii() && (term.contains(['_', '.', '/']) || term.len() >= LONG_WORD)
 }
 
+/// Beginnings of Korean words after "3번" (three times).
+static COUNTED: WordList = WordList::words("나 났 발생 실패 재시도 반복 시도 연속");
+
 /// Returns the numbers of the items that a prompt in lower case orders: "do 1 and 2", "1번이랑 2번".
 fn numbers(folded: &str) -> Vec<usize> {
     let is_separator = |c: char| !c.is_alphanumeric() && c != '%' && c != '.';
@@ -171,7 +176,9 @@ fn numbers(folded: &str) -> Vec<usize> {
         let joins = |word: Option<&&str>| {
             word.is_some_and(|word| matches!(*word, "and" | "do" | "with" | "number" | "item" | "items"))
         };
-        let is_item = rest.starts_with('번')
+        // "오류가 3번 났어"
+        let is_count = || words.get(at + 1).is_some_and(|next| COUNTED.begins(next));
+        let is_item = rest.starts_with('번') && !(rest == "번" && is_count())
             || rest.is_empty() && is_ordered_now(at)
             || rest.is_empty()
                 && is_english
@@ -265,6 +272,8 @@ mod tests {
         &CLIENT,
         &[2]
     )]
+    #[case::only_mentioned("do 2 now", "Looking at the dialog: two screens use it.", "", &CLIENT, &[])]
+    #[case::count("로그인 오류가 3번 났어, 확인해줘", "발송 서버가 만료된 토큰을 읽었습니다.", "", &KOREAN, &[])]
     #[case::one_not_done("do 2 now", "The dialog cannot go yet: two screens use it.", "", &CLIENT, &[])]
     #[case::numbered("1번이랑 2번 해줘", "1번은 끝. 2번은 아직 빨간색이야.", "", &KOREAN, &[0])]
     #[case::in_order("어제 목록 1번부터 순서대로 진행해주세요", "1번은 끝났습니다. 2번 시작합니다.", "", &KOREAN, &[0])]
