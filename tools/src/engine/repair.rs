@@ -7,32 +7,40 @@ use schema::files::database::LockTimeout;
 use schema::store::Store;
 
 impl Engine {
-    /// Runs an operation and retries it once after a repair, or after another process replaced a database.
+    /// Runs an operation, and once more after a repair of what it found damaged. Several readers may repair at the same time.
     pub(super) fn with_repair<T>(
         &mut self,
         mut work: impl FnMut(&mut Self) -> Result<T, ToolError>,
     ) -> Result<T, ToolError> {
+        match self.unless_replaced(&mut work) {
+            Err(ToolError::Damaged(_)) => {
+                self.unless_replaced(&mut Self::repair_and_index)?;
+                self.unless_replaced(&mut work)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Runs an operation, and once more if it failed because another process or thread replaced a database.
+    fn unless_replaced<T>(&mut self, work: &mut impl FnMut(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
         let is_of_database = |error: &ToolError| {
             matches!(error, ToolError::Damaged(_) | ToolError::Unavailable(_) | ToolError::Internal(_))
         };
-        let outcome = match work(self) {
+        match work(self) {
             Err(error) if is_of_database(&error) && !self.is_current() => {
                 self.reopen()?;
                 work(self)
             }
             outcome => outcome,
-        };
-        match outcome {
-            Err(ToolError::Damaged(_)) => {
-                if !self.repair_databases()? && self.is_writable() {
-                    self.store.delete_unreadable_rows()?;
-                    self.collect_store_messages();
-                }
-                self.index_changes(&mut |_| {}, &|| true, &|| true)?;
-                work(self)
-            }
-            outcome => outcome,
         }
+    }
+
+    fn repair_and_index(&mut self) -> Result<(), ToolError> {
+        if !self.repair_databases()? && self.is_writable() {
+            self.store.delete_unreadable_rows()?;
+            self.collect_store_messages();
+        }
+        self.index_changes(&mut |_| {}, &|| true, &|| true).map(drop)
     }
 
     /// Resets each database in which SQLite finds damage, and returns whether it did. Reads both completely.
@@ -94,6 +102,26 @@ mod tests {
             assert_eq!((is_current.unwrap(), attempts), (true, 2), "{name}");
         }
         assert_eq!(engine.repair_messages.all(), [""; 0], "nothing was repaired");
+    }
+
+    #[test]
+    fn repair_by_another_reader_at_the_same_time_is_met() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = engine(project.path());
+        let path = project.path().join(".jikime/memory/index.db");
+        let mut attempts = 0;
+        let found = engine.with_repair(|engine| {
+            attempts += 1;
+            match attempts {
+                1 => Err(ToolError::Damaged("a page".to_owned())),
+                2 => {
+                    std::fs::remove_file(&path).unwrap();
+                    Err(ToolError::Unavailable("the index was rebuilt".to_owned()))
+                }
+                _ => Ok(engine.is_current()),
+            }
+        });
+        assert_eq!((found.unwrap(), attempts), (true, 3));
     }
 
     #[test]
