@@ -34,7 +34,7 @@ impl StoreWatcher {
         let listener = Arc::clone(&debouncer);
         let handle_event = move |event: notify::Result<Event>| match relevant_paths(event, &spool) {
             Some(paths) if paths.is_empty() => {}
-            news => listener.add(news),
+            paths => listener.add(paths),
         };
         let mut watcher = RecommendedWatcher::new(handle_event, Config::default().with_event_kinds(event_kinds()))?;
         watcher.watch(layout.store_dir(), RecursiveMode::Recursive)?;

@@ -117,7 +117,7 @@ fn check_opened(mut engine: Engine, layout: &Layout) -> Vec<DoctorCheck> {
     }];
     match engine.stats() {
         Ok(stats) => {
-            let news = engine.take_repair_messages();
+            let messages = engine.take_repair_messages();
             checks.push(check_counts(&stats));
             checks.push(check_queue(&stats));
             let reached = engine.probe_embedder();
@@ -125,7 +125,7 @@ fn check_opened(mut engine: Engine, layout: &Layout) -> Vec<DoctorCheck> {
             checks.push(check_embedding(&stats, reached));
             checks.push(check_hook_errors(layout));
             let of_settings = settings::load(layout).problems;
-            let mut problems: Vec<String> = stats.problems.into_iter().chain(news).collect();
+            let mut problems: Vec<String> = stats.problems.into_iter().chain(messages).collect();
             problems.retain(|problem| {
                 let has_own_check = problem.starts_with(HOOK) || is_unreached && problem.starts_with(EMBEDDING);
                 !has_own_check && !of_settings.contains(problem)

@@ -43,10 +43,10 @@ impl Debouncer {
         if seen.pending.is_none() {
             self.arrived.notify_one();
         }
-        let news =
+        let pending =
             seen.pending.get_or_insert_with(|| PendingChanges { paths: Some(BTreeSet::new()), first: now, last: now });
-        news.last = now;
-        match (&mut news.paths, paths) {
+        pending.last = now;
+        match (&mut pending.paths, paths) {
             (Some(known), Some(more)) if known.len() < MAX_PATHS => known.extend(more),
             (known, _) => *known = None,
         }
@@ -64,10 +64,10 @@ impl Debouncer {
             if seen.is_stopped {
                 return None;
             }
-            let due = seen.pending.as_ref().map(|news| (news.last + QUIET_TIME).min(news.first + MAX_DELAY));
+            let due = seen.pending.as_ref().map(|pending| (pending.last + QUIET_TIME).min(pending.first + MAX_DELAY));
             seen = match due.map(|due| due.saturating_duration_since(Instant::now())) {
                 None => self.arrived.wait(seen).unwrap_or_else(PoisonError::into_inner),
-                Some(Duration::ZERO) => return seen.pending.take().map(|news| news.paths),
+                Some(Duration::ZERO) => return seen.pending.take().map(|pending| pending.paths),
                 Some(left) => self.arrived.wait_timeout(seen, left).unwrap_or_else(PoisonError::into_inner).0,
             };
         }

@@ -22,11 +22,11 @@ impl EmbeddingHealth {
     pub fn record_error(&self, error: &EmbedError) -> bool {
         let message = join_causes(error);
         let mut last = self.lock();
-        let is_news = last.as_ref().is_none_or(|last| last.message != message);
-        if is_news {
+        let is_new = last.as_ref().is_none_or(|last| last.message != message);
+        if is_new {
             *last = Some(ReportedError { message, is_reported: false });
         }
-        is_news
+        is_new
     }
 
     pub fn clear(&self) {

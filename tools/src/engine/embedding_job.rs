@@ -30,7 +30,7 @@ impl EmbeddingJob {
         Self { model, texts, _lock: Some(lock) }
     }
 
-    /// Runs the job, which may take a minute. Records an error, and marks it as news if it differs from the last one.
+    /// Runs the job, which may take a minute. Records an error, and returns whether it differs from the last one.
     pub fn run(self) -> Result<EmbeddedTexts, FailedJob> {
         let outcome = self.embed_texts();
         if outcome.is_ok() {

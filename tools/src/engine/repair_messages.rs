@@ -53,16 +53,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repeated_repairs_keep_the_news_short() {
-        let news = RepairMessages::from_messages(&["opened".to_owned()]);
-        assert_eq!(news.take(), ["opened"]);
+    fn repeated_repairs_keep_the_messages_short() {
+        let messages = RepairMessages::from_messages(&["opened".to_owned()]);
+        assert_eq!(messages.take(), ["opened"]);
         for n in 0..1_000 {
-            news.add(format!("repaired part {n}"));
-            assert_eq!(news.take(), [format!("repaired part {n}")]);
-            news.add("made again".to_owned());
-            assert_eq!(news.take(), ["made again"], "a repeated message is reported again");
+            messages.add(format!("repaired part {n}"));
+            assert_eq!(messages.take(), [format!("repaired part {n}")]);
+            messages.add("made again".to_owned());
+            assert_eq!(messages.take(), ["made again"], "a repeated message is reported again");
         }
-        assert_eq!(news.all().len(), MAX_MESSAGES);
-        assert_eq!(news.all().iter().filter(|message| *message == "made again").count(), 1);
+        assert_eq!(messages.all().len(), MAX_MESSAGES);
+        assert_eq!(messages.all().iter().filter(|message| *message == "made again").count(), 1);
     }
 }

@@ -141,10 +141,10 @@ proptest! {
             let offset = [32_400, 3_600, 32_400][session];
             let at = Moment::from_unix(1_769_563_815 + second * 61, Some(offset)).unwrap();
             let draft = Draft { at, session_id: session.to_string(), ..draft(kinds[kind], 0, &format!("text {n}\nand more")) };
-            let (said, was_in_step) = (prose_in(&store, name), store.synced_log(name).unwrap());
+            let (said, was_synced) = (prose_in(&store, name), store.synced_log(name).unwrap());
             id(capture(&mut store, draft).unwrap());
             // After a capture to a synchronised log, a reader need not look for prose again.
-            if store.synced_log(name).unwrap().is_some() && was_in_step.is_some() {
+            if store.synced_log(name).unwrap().is_some() && was_synced.is_some() {
                 prop_assert_eq!(prose_in(&store, name), said);
             }
             if !store.is_stale(name).unwrap() {

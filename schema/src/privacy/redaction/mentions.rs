@@ -47,6 +47,7 @@ fn may_hold_secret(text: &str) -> bool {
         .any(|byte| byte.is_ascii_digit() || matches!(byte, b'!' | b'$' | b'%' | b'^'))
 }
 
+/// How far behind a name a value is looked for, in bytes.
 const VALUE_DISTANCE: usize = 120;
 
 /// Whether the words before a name announce a new value, as in `changed the password to …`.

@@ -150,9 +150,9 @@ fn handle_request(engine: &mut Engine, request: BrowseRequest) -> Result<BrowseR
     match request {
         BrowseRequest::Find(request) => {
             let (items, mut notice) = find_items(engine, &request)?;
-            let news = engine.take_repair_messages();
-            if !news.is_empty() {
-                notice = Some(news.join("; "));
+            let messages = engine.take_repair_messages();
+            if !messages.is_empty() {
+                notice = Some(messages.join("; "));
             }
             let notice = notice.map(|notice| one_line(&notice));
             Ok(BrowseReply::Results { generation: request.generation, items, notice })
