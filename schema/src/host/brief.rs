@@ -3,6 +3,7 @@
 //! It states dated facts and gives no instructions. It reads only `memory.db`, `MEMORY.md` and the code files that memories
 //! name, because a session starts before a server runs.
 
+mod abandoned;
 mod budget;
 mod knowledge;
 mod long_term;

@@ -42,6 +42,21 @@ pub(crate) fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
+/// Returns the files and directories that a command line deletes: `git rm src/ble.rs`, `rm -rf charts/old`.
+pub(crate) fn deleted_paths(line: &str) -> Vec<String> {
+    let of_command = |simple: SimpleCommand| {
+        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
+        let paths = match effective_program(&words) {
+            Some(("rm", arguments)) => arguments,
+            Some(("git", ["rm", arguments @ ..])) if !arguments.contains(&"--cached") => arguments,
+            _ => &[],
+        };
+        let is_path = |word: &&&str| !word.starts_with('-') && !word.contains(['*', '?', '$']);
+        paths.iter().filter(is_path).map(|path| path.trim_end_matches('/').to_owned()).collect::<Vec<_>>()
+    };
+    split::split_commands(line).into_iter().flat_map(of_command).collect()
+}
+
 /// The number of words after which nested commands are no longer searched.
 const MAX_WORDS: usize = 256;
 

@@ -26,6 +26,7 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
         || leaves_out_today(folded)
         || makes_exception_today(folded);
     says_once_explicitly(folded)
+        || is_limited_to_occasion(folded)
         || ONLY_THIS.occurs_in(folded)
         || is_limited && folded.contains("for now")
         || is_this_time
@@ -41,6 +42,59 @@ fn is_for_this_run_alone(folded: &str) -> bool {
     let words: Vec<&str> = words(folded).collect();
     words.windows(4).any(|four| (four[0], four[1], four[3]) == ("for", "this", "only") && RUNS.contains(four[2]))
 }
+
+/// Whether a sentence in lower case limits an order to one occasion, or makes an exception for one: "today only", "on this Saturday only leave
+/// the barriers open", "deploy it straight to live this time", "오늘 빌드에서만 꺼줘", "이번 건에 한해서는".
+fn is_limited_to_occasion(folded: &str) -> bool {
+    static OCCASIONS: WordList = WordList::phrases(
+        "for today's|for tonight's|for tomorrow's|for this batch|for this run|\
+         for this build|for this release|for this deploy|for this demo|for this commit|on this monday|on this tuesday|on this wednesday|\
+         on this thursday|on this friday|on this saturday|on this sunday",
+    );
+    static LIMITS: WordList = WordList::words("only just");
+    static EXCEPTIONS: WordList = WordList::phrases(
+        "leave out|leave the |skip|without|straight to|directly to|unsigned|exclude|bypass|ignore the |no need to|don't wait|by hand|manually",
+    );
+    static PERIODS: WordList = WordList::words("오늘 오늘밤 내일 이번");
+    static LIMITED: WordList = WordList::phrases(
+        "이번 건에 한해|이번에 한해|오늘에 한해|오늘 한정|이번 한정|만 이번에 |今回に限り|本日に限り|本日のみ",
+    );
+    // "As of today only node 22 is supported" is no limit.
+    static ALONE: WordList = WordList::phrases("today only|tonight only|tomorrow only|today alone|this weekend only");
+    if folded.split([',', '.', ';', ':', '!']).any(|clause| ALONE.ends(clause.trim_end())) {
+        return true;
+    }
+    if folded.contains("this time") && EXCEPTIONS.occurs_in(folded) {
+        return true;
+    }
+    if OCCASIONS.occurs_in(folded) {
+        return words(folded).any(|word| LIMITS.contains(word)) || EXCEPTIONS.occurs_in(folded);
+    }
+    const REACH: usize = 3;
+    let spoken: Vec<&str> = folded.split_whitespace().collect();
+    let is_only =
+        |word: &&str| ["에서만", "에만", "밤만", "날만", "한 번은"].iter().any(|ending| word.ends_with(ending));
+    let is_of_period = |(at, word): (usize, &&str)| {
+        (PERIODS.contains(word) || PERIODS.begins(word) && word.ends_with("밤만"))
+            && spoken[at..].iter().take(REACH + 1).any(is_only)
+    };
+    LIMITED.occurs_in(folded) || spoken.iter().enumerate().any(is_of_period)
+}
+
+/// Whether a sentence in lower case takes back the one before it, or says that it holds only once: "Tomorrow it goes back.", "only for that
+/// one", "내일은 다시 10개".
+fn takes_back(folded: &str) -> bool {
+    static BEGINNINGS: WordList = WordList::phrases(
+        "back to |tomorrow it goes back|tomorrow back to|then back to |after that all normal|after that everything|afterwards back|\
+         only for that|just for that|it's only for that|only that one|only this one|just today|only today|only tonight|do not leave it in|\
+         내일은 다시|내일부터는 다시|끝나면 다시|끝나고 다시|이번만|이번 한 번만|오늘만",
+    );
+    let folded = folded.trim_start();
+    BEGINNINGS.begins(folded) && words(folded).count() <= LONGEST_TAKING_BACK
+}
+
+/// The most words of a sentence that takes back the one before it.
+const LONGEST_TAKING_BACK: usize = 12;
 
 /// Whether a sentence in lower case leaves something out today: "leave e2e out for today, Detox is down", "skip e2e today". A report "for
 /// today's orders" is an object.
@@ -155,8 +209,11 @@ fn ends_with_but(word: &str) -> bool {
 
 /// Returns a prompt without the sentences that ask for something only once.
 pub(crate) fn without_one_offs(prompt: &str) -> String {
-    let parts = sentences(prompt).into_iter();
-    parts.filter(|part| !is_one_off_request(&part.to_lowercase())).collect::<String>().trim().to_owned()
+    let parts: Vec<(&str, String)> = sentences(prompt).into_iter().map(|part| (part, part.to_lowercase())).collect();
+    let is_taken_back = |at: usize| parts.get(at).is_some_and(|(_, folded)| takes_back(folded));
+    let lasts = |at: &usize| !is_one_off_request(&parts[*at].1) && !is_taken_back(*at) && !is_taken_back(at + 1);
+    let lasting: String = (0..parts.len()).filter(lasts).map(|at| parts[at].0).collect();
+    lasting.trim().to_owned()
 }
 
 #[cfg(test)]
@@ -166,6 +223,19 @@ mod tests {
     use super::*;
 
     #[rstest]
+    #[case("cluster's full. leave out fastqc for this batch", true)]
+    #[case("could you deploy it straight to live this time, without the preview?", true)]
+    #[case("on this saturday only leave barriers open from 6 to 14, the city pays.", true)]
+    #[case("load it on the lab box unsigned, module.sig_enforce=0, today only.", true)]
+    #[case("for tonight's run just exclude them, don't change the file", true)]
+    #[case("오늘 빌드에서만 광고 배너 꺼줘~", true)]
+    #[case("그리고 오늘 오후 시연에서만 결과를 20개로 늘려줘요.", true)]
+    #[case("오늘밤만 알람 다꺼주세여", true)]
+    #[case("이번 건에 한해서는 리뷰 없이 병합해 주셔도 괜찮겠습니다.", true)]
+    #[case("그분 것만 이번에 매니페스트 검증 끄고 설치해줘요", true)]
+    #[case("今回に限りテストを飛ばしてタグを打って構いません。", true)]
+    #[case("this time the parser is right", false)]
+    #[case("오늘은 서버에서만 나는 오류를 보자", false)]
     #[case("이번만 영어로 써줘", true)]
     #[case("이번 커밋 메시지만 영어로 써줘", true)]
     #[case("이번에 고쳤지만 아직 느려", false)]
@@ -226,5 +296,17 @@ mod tests {
     #[case("only node 7 has the new antenna", false)]
     fn one_off_requests_are_recognised(#[case] prompt: &str, #[case] expected: bool) {
         assert_eq!(is_one_off_request(&prompt.to_lowercase()), expected);
+    }
+
+    #[rstest]
+    #[case("For the fair set it to 5 seconds. Back to hourly on Monday.", "")]
+    #[case("Use pnpm. Round everything to one decimal. Only for that one.", "Use pnpm.")]
+    #[case("오늘은 20개로 늘려줘요. 내일은 다시 10개.", "")]
+    #[case(
+        "Use tabs. Back to tabs everywhere, because the editor of the maintainers and the linter both want them.",
+        "Use tabs. Back to tabs everywhere, because the editor of the maintainers and the linter both want them."
+    )]
+    fn what_is_taken_back_is_left_out(#[case] prompt: &str, #[case] lasting: &str) {
+        assert_eq!(without_one_offs(prompt), lasting);
     }
 }

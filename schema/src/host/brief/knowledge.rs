@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use super::abandoned::AbandonedTurns;
 use super::budget::{BriefLine, BriefSection, LONGEST_LINE};
 use crate::host::classifier::introduces_steps;
 use crate::host::code::changes::ChangeDetector;
@@ -16,7 +17,8 @@ use crate::model::state_note::{Phase, Standing};
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::supersession::{
-    Statement, StatementIndex, Strictness, changes_of_edits, left_for_another, reversals, without_replaced,
+    Statement, StatementIndex, Strictness, changes_of_edits, left_for_another, names_of_deleted, reversals,
+    without_replaced,
 };
 use crate::prose::tasks;
 use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
@@ -43,6 +45,7 @@ const LONGEST_AWAITED: usize = 60;
 pub(super) struct Knowledge {
     entries: Vec<Entry>,
     pub(super) statements: StatementIndex,
+    abandoned: AbandonedTurns,
     failures: Vec<MemoryRow>,
     /// The session whose own conclusions and failures another section shows.
     shown_session: Option<String>,
@@ -119,10 +122,17 @@ impl Knowledge {
                 asked.map(|asked| (asked.order(), changes_of_edits(&row.memory.content, &asked.memory.content)));
             changes.into_iter().flat_map(|(order, changes)| changes.into_iter().map(move |newer| (order, newer)))
         });
-        let statements = StatementIndex::new(concluded.chain(reversed).chain(edited));
+        let deleted = tool_uses.iter().filter_map(|row| {
+            // The answer to the same prompt may tell of what is gone.
+            let order = prompt_of(row, &prompts, &answers).map_or(row.order(), MemoryRow::order);
+            Some((order, names_of_deleted(&row.memory.content)?))
+        });
+        let statements = StatementIndex::new(concluded.chain(reversed).chain(edited).chain(deleted));
+        let abandoned = AbandonedTurns::find(&tool_uses, &prompts, &answers);
         let mut knowledge = Self {
             entries,
             statements,
+            abandoned,
             failures: newest(MemoryType::Error)?,
             shown_session: shown_session.map(str::to_owned),
             letters: OnceCell::new(),
@@ -158,6 +168,10 @@ impl Knowledge {
                 return None;
             }
             if !kept.contains(&entry.row.memory.id) {
+                if self.abandoned.contains_source_of(&entry.row) {
+                    entry.is_replaced = true;
+                    return Some(entry);
+                }
                 match without_replaced(&entry.text, &[&self.statements], entry.row.order(), Strictness::Strict) {
                     Some(text) => entry.text = text,
                     None => entry.is_replaced = true,
@@ -204,6 +218,11 @@ impl Knowledge {
             rest.replace(done, &format!("{done} [done]"))
         });
         if rest.trim().is_empty() { text } else { rest }
+    }
+
+    /// Whether the files of a turn were all deleted later; see [`AbandonedTurns`].
+    pub(super) fn is_abandoned(&self, turn: (i64, i64)) -> bool {
+        self.abandoned.contains(turn)
     }
 
     pub(super) fn is_replaced(&self, id: &MemoryId) -> bool {
@@ -354,7 +373,7 @@ fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
 }
 
 /// Returns the prompt of the turn that a memory belongs to, if no answer is between them. The newest of both are the first.
-fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: &[MemoryRow]) -> Option<&'p MemoryRow> {
+pub(super) fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: &[MemoryRow]) -> Option<&'p MemoryRow> {
     let is_before = |said: &&MemoryRow| said.memory.session_id == row.memory.session_id && said.order() < row.order();
     let answered = answers.iter().find(is_before).map(MemoryRow::order);
     prompts.iter().find(is_before).filter(|asked| answered.is_none_or(|order| order < asked.order()))

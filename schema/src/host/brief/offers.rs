@@ -9,7 +9,7 @@ const LONGEST_CLOSING: usize = 6;
 /// Words with which an answer proposes something.
 static OFFERS: WordList = WordList::phrases(
     "i'd |i would |i could |i can |shall i|should i|want me to|let me know|if you like|i suggest|i propose|i recommend|\
-     my suggestion|suggestion: |proposal: |the simplest thing |the simplest would be|possible later|가장 단순합니다|가장 간단합니다|안전해 보입|나아 보입|저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|할 만한 것|말씀 주시면|원하시면|드릴까|볼까",
+     my suggestion|suggestion: |proposal: |the simplest thing |the simplest would be|possible later|단순합니다|간단합니다|안전해 보입|나아 보입|저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|할 만한 것|말씀 주시면|원하시면|드릴까|볼까",
 );
 
 /// Words that name options.

@@ -303,13 +303,16 @@ impl<'k> Validity<'k> {
 
     /// Returns the prompt of a turn, as far as it still holds and was not meant for once.
     fn asked(&self, turn: &TurnRecord) -> Option<String> {
+        if self.knowledge.is_abandoned(turn.order) {
+            return None;
+        }
         let lasting = without_one_offs(&turn.asked);
         if lasting.is_empty() { None } else { self.still_valid(&lasting, turn.order) }
     }
 
     /// Returns the outcome of a session, as far as it still holds.
     fn outcome(&self, record: &SessionRecord) -> Option<String> {
-        let (text, order) = record.outcome.as_ref()?;
+        let (text, order) = record.outcome.as_ref().filter(|(_, order)| !self.knowledge.is_abandoned(*order))?;
         let valid = self.still_valid(text, *order).map(|text| self.knowledge.without_listed_tasks(&text))?;
         self.without_answered_offers(valid, *order)
     }

@@ -34,7 +34,10 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
         });
         let clause = last_clause(&tokens[..=at]);
         let is_defined = defines(&tokens[clause..at]);
-        if is_behind || by_particle || by_verb || is_defined {
+        // "BLE." and "Pagefind it is."
+        let behind: Vec<&str> = tokens[at + 1..].iter().map(|next| next.text.as_str()).collect();
+        let is_reply = at == 0 && behind.is_empty() || behind == ["it", "is"];
+        if is_behind || by_particle || by_verb || is_defined || is_reply {
             found.push(token.text.clone());
         }
     }

@@ -1,6 +1,10 @@
 //! Finds dependencies and values of settings that the edits of a turn remove.
 
+use std::collections::HashSet;
+
 use super::Statement;
+use super::given_up::{GivenUp, Scope};
+use crate::model::command_line::deleted_paths;
 use crate::model::tool_usage;
 use crate::model::word_list::WordList;
 
@@ -89,6 +93,23 @@ pub fn changes_of_edits(text: &str, asked: &str) -> Vec<Statement> {
     removed.iter().filter_map(statement).map(|text| Statement::of(&text)).collect()
 }
 
+/// Returns a statement that gives up choices of the names of files that the commands of a `tool_usage` text delete: `pdf` after
+/// `git rm report/pdf.py`. Files that were only moved are not meant.
+pub fn names_of_deleted(text: &str) -> Option<Statement> {
+    let is_code = |line: &&str| !line.starts_with("- ") && !line.starts_with("Commands: ");
+    let added: HashSet<String> = text.lines().filter(is_code).flat_map(words).collect();
+    let is_name = |name: &String| name.len() >= SHORTEST_NAME && !NO_NAMES.contains(name) && !added.contains(name);
+    let names_of = |path: String| {
+        let file = path.rsplit('/').next().unwrap_or(&path).trim_start_matches('.');
+        words(file.split('.').next().unwrap_or(file))
+    };
+    let paths = tool_usage::commands(text).flat_map(deleted_paths);
+    let names: Vec<String> = paths.flat_map(names_of).filter(is_name).collect();
+    let (quantities, subject) = (Vec::new(), Vec::new());
+    let given_up = || GivenUp { terms: names.clone(), names: names.clone(), quantities, scope: Scope::Chosen, subject };
+    (!names.is_empty()).then(|| Statement { given_up: vec![given_up()], ..Statement::of("") })
+}
+
 impl<'l> CodeLine<'l> {
     fn parse(code: &'l str, file: &str) -> Option<Self> {
         let name = file.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
@@ -148,6 +169,16 @@ mod tests {
     fn replaces(file: &str, edit: &str, asked: &str, older: &str) -> bool {
         let text = format!("Files modified: {file}\n{edit}");
         changes_of_edits(&text, asked).iter().any(|newer| newer.replaces(&Statement::of(older), Strictness::Strict))
+    }
+
+    #[rstest]
+    #[case::file("git rm src/session/redisStore.ts", "Use Redis for the sessions", true)]
+    #[case::other_choice("git rm report/pdf.py", "Reports are sent by mail", false)]
+    #[case::kept_in_git("git rm --cached redis.conf", "Sessions go into Redis", false)]
+    fn deleted_files_give_up_choices(#[case] command: &str, #[case] older: &str, #[case] expected: bool) {
+        let newer = names_of_deleted(&format!("Commands: {command}"));
+        let replaces = newer.is_some_and(|newer| newer.replaces(&Statement::of(older), Strictness::Strict));
+        assert_eq!(replaces, expected);
     }
 
     #[rstest]

@@ -1,0 +1,70 @@
+//! Turns whose work a later turn deleted: what they decided holds no longer, whatever words the later turn uses.
+
+use std::collections::HashSet;
+
+use super::knowledge::prompt_of;
+use crate::model::command_line::deleted_paths;
+use crate::model::memory::MemoryId;
+use crate::model::tool_usage;
+use crate::store::MemoryRow;
+
+/// The prompts and answers of turns all of whose changed files were deleted later, tests aside.
+#[derive(Debug, Default)]
+pub(super) struct AbandonedTurns {
+    ids: HashSet<MemoryId>,
+    orders: HashSet<(i64, i64)>,
+}
+
+impl AbandonedTurns {
+    /// Finds them in memories of these types, the newest of each first.
+    pub(super) fn find(tool_uses: &[MemoryRow], prompts: &[MemoryRow], answers: &[MemoryRow]) -> Self {
+        let mut found = Self::default();
+        // The paths that newer turns deleted.
+        let mut deleted: Vec<String> = Vec::new();
+        for row in tool_uses {
+            let content = &row.memory.content;
+            let is_deleted = |file: &&str| deleted.iter().any(|path| is_in(file, path));
+            let (tests, code): (Vec<&str>, Vec<&str>) = tool_usage::files(content).partition(|file| is_test(file));
+            let decisive = if code.is_empty() { tests } else { code };
+            if !decisive.is_empty() && decisive.iter().all(is_deleted) {
+                found.add(row, prompts, answers);
+            }
+            deleted.extend(tool_usage::commands(content).flat_map(deleted_paths));
+        }
+        found
+    }
+
+    fn add(&mut self, tool_use: &MemoryRow, prompts: &[MemoryRow], answers: &[MemoryRow]) {
+        let Some(asked) = prompt_of(tool_use, prompts, answers) else { return };
+        let is_next =
+            |said: &&MemoryRow| said.memory.session_id == asked.memory.session_id && said.order() > asked.order();
+        let next_asked = prompts.iter().rev().find(is_next).map(MemoryRow::order);
+        let answer = answers.iter().rev().find(is_next);
+        let answer = answer.filter(|answer| next_asked.is_none_or(|next| answer.order() < next));
+        for row in std::iter::once(asked).chain(answer) {
+            self.ids.insert(row.memory.id.clone());
+            self.orders.insert(row.order());
+        }
+    }
+
+    /// Whether a prompt or an answer with this [`MemoryRow::order`] is of such a turn.
+    pub(super) fn contains(&self, order: (i64, i64)) -> bool {
+        self.orders.contains(&order)
+    }
+
+    /// Whether a conclusion was found in such a prompt or answer.
+    pub(super) fn contains_source_of(&self, row: &MemoryRow) -> bool {
+        row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source))
+    }
+}
+
+/// Whether a file is what a deleted path names, or below it. The command may have run in a subdirectory.
+fn is_in(file: &str, path: &str) -> bool {
+    let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    file.strip_prefix(path).is_some_and(below) || file.strip_suffix(path).is_some_and(|start| start.ends_with('/'))
+}
+
+fn is_test(file: &str) -> bool {
+    let file = file.to_lowercase();
+    file.contains("test") || file.contains("spec")
+}
