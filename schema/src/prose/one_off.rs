@@ -87,7 +87,7 @@ fn takes_back(folded: &str) -> bool {
     static BEGINNINGS: WordList = WordList::phrases(
         "back to |tomorrow it goes back|tomorrow back to|then back to |after that all normal|after that everything|afterwards back|\
          only for that|just for that|it's only for that|only that one|only this one|just today|only today|only tonight|do not leave it in|\
-         내일은 다시|내일부터는 다시|끝나면 다시|끝나고 다시|이번만|이번 한 번만|오늘만",
+         내일은 다시|내일부터는 다시|끝나면 다시|끝나고 다시",
     );
     let folded = folded.trim_start();
     BEGINNINGS.begins(folded) && words(folded).count() <= LONGEST_TAKING_BACK

@@ -23,7 +23,7 @@ impl AbandonedTurns {
         let mut deleted: Vec<String> = Vec::new();
         for row in tool_uses {
             let content = &row.memory.content;
-            let is_deleted = |file: &&str| deleted.iter().any(|path| is_in(file, path));
+            let is_deleted = |file: &&str| deleted.iter().any(|path| names(path, file));
             let (tests, code): (Vec<&str>, Vec<&str>) = tool_usage::files(content).partition(|file| is_test(file));
             let decisive = if code.is_empty() { tests } else { code };
             if !decisive.is_empty() && decisive.iter().all(is_deleted) {
@@ -58,10 +58,9 @@ impl AbandonedTurns {
     }
 }
 
-/// Whether a file is what a deleted path names, or below it. The command may have run in a subdirectory.
-fn is_in(file: &str, path: &str) -> bool {
-    let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
-    file.strip_prefix(path).is_some_and(below) || file.strip_suffix(path).is_some_and(|start| start.ends_with('/'))
+/// Whether a path names a file. The command may have run in a subdirectory. A directory is deleted when its content moves.
+fn names(path: &str, file: &str) -> bool {
+    file.strip_suffix(path).is_some_and(|start| start.is_empty() || start.ends_with('/'))
 }
 
 fn is_test(file: &str) -> bool {

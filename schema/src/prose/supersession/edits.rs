@@ -101,7 +101,8 @@ pub fn names_of_deleted(text: &str) -> Option<Statement> {
     let is_name = |name: &String| name.len() >= SHORTEST_NAME && !NO_NAMES.contains(name) && !added.contains(name);
     let names_of = |path: String| {
         let file = path.rsplit('/').next().unwrap_or(&path).trim_start_matches('.');
-        words(file.split('.').next().unwrap_or(file))
+        // A directory is deleted when its content moves.
+        file.split_once('.').map(|(stem, _)| words(stem)).unwrap_or_default()
     };
     let paths = tool_usage::commands(text).flat_map(deleted_paths);
     let names: Vec<String> = paths.flat_map(names_of).filter(is_name).collect();
