@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command};
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
+use strsim::levenshtein;
 use tools::engine::{Engine, HistoryFilter};
 use tools::error::ToolError;
 use tools::time_expression;
@@ -45,25 +46,11 @@ pub(crate) fn parse_memory_type(name: &str) -> Result<MemoryType, String> {
     let plain = name.trim().to_lowercase().replace(['-', ' '], "_");
     plain.parse().map_err(|_| {
         let known = MemoryType::ALL.map(MemoryType::as_str);
-        match known.into_iter().min_by_key(|known| edit_distance(known, &plain)) {
-            Some(near) if edit_distance(near, &plain) <= 2 => format!("unknown type {name:?}; use {near}"),
+        match known.into_iter().min_by_key(|known| levenshtein(known, &plain)) {
+            Some(near) if levenshtein(near, &plain) <= 2 => format!("unknown type {name:?}; use {near}"),
             _ => format!("unknown type {name:?}; the types are {}", known.join(", ")),
         }
     })
-}
-
-/// The number of changed, added and removed bytes between two short words.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, left) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (column, right) in b.bytes().enumerate() {
-            let changed = diagonal + usize::from(left != right);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[derive(Debug, Clone, Copy)]
