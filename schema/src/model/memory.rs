@@ -257,7 +257,7 @@ impl MemoryId {
         if ordinal > 0 {
             hash.update(ordinal.to_le_bytes());
         }
-        Self(hex(&hash.finalize()[..16]))
+        Self(to_hex(&hash.finalize()[..16]))
     }
 
     /// Parses an id: a word of at most 64 characters without blanks or markup.
@@ -305,10 +305,11 @@ impl fmt::Display for MemoryId {
 
 /// Returns the SHA-256 of a text as 64 hexadecimal digits.
 pub fn content_hash(content: &str) -> String {
-    hex(&Sha256::digest(content.as_bytes()))
+    to_hex(&Sha256::digest(content.as_bytes()))
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Returns bytes as lower-case hexadecimal digits.
+pub fn to_hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.map(|digit| char::from(b"0123456789abcdef"[usize::from(digit)])).collect()
 }

@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use crate::files::environment;
 use crate::files::project::home_dir;
 use crate::files::store_file::SecretKey;
+use crate::model::memory::to_hex;
 use crate::model::word_list::WordList;
 
 /// The shortest name of a user or a host that is replaced. Shorter ones are parts of too many texts.
@@ -119,7 +120,7 @@ impl Anonymiser {
 
     fn placeholder(&self, what: &str, said: &str) -> String {
         let hash = Sha256::new().chain_update(self.key).chain_update(said.as_bytes()).finalize();
-        format!("[{what} {:02x}{:02x}]", hash[0], hash[1])
+        format!("[{what} {}]", to_hex(&hash[..2]))
     }
 }
 

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use schema::files::environment;
 use schema::files::regular_file;
 use schema::files::store_file::options_for_private;
+use schema::model::memory::to_hex;
 use schema::settings::user_file;
 use subtle::ConstantTimeEq as _;
 use tools::error::ToolError;
@@ -79,7 +80,7 @@ impl std::fmt::Debug for BearerToken {
 pub(crate) fn random_hex<const N: usize>() -> io::Result<String> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(to_hex(&bytes))
 }
 
 fn invalid_token_error(place: &str) -> ToolError {

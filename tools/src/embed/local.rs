@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use schema::files::regular_file;
+use schema::model::memory::to_hex;
 use sha2::{Digest, Sha256};
 
 use super::model_file::{ModelFile, ModelFileError};
@@ -41,7 +42,7 @@ impl LocalModel {
         let bytes = read_model(path).map_err(unusable)?;
         let name = path.file_stem().map_or_else(|| "model".into(), |name| name.to_string_lossy().into_owned());
         // The checksum distinguishes different files of the same name.
-        let name = format!("{name}-{}", hex(&Sha256::digest(&bytes)[..4]));
+        let name = format!("{name}-{}", to_hex(&Sha256::digest(&bytes)[..4]));
         Self::from_bytes(Cow::Owned(bytes), &name).map_err(unusable)
     }
 
@@ -124,10 +125,6 @@ impl Embedder for LocalModel {
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
         Ok(self.embed(text))
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn read_model(path: &Path) -> Result<Vec<u8>, ModelFileError> {

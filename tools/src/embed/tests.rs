@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use rstest::rstest;
-use schema::model::memory::MemoryType;
+use schema::model::memory::{MemoryType, to_hex};
 use schema::settings::{EmbeddingProvider, Settings};
 use schema::tool::{SaveInput, SearchInput};
 use serde_json::Value;
@@ -45,7 +45,7 @@ fn every_weight_of_the_model_inside_the_binary_is_a_number() {
 
 #[test]
 fn the_file_is_the_one_that_its_checksum_names() {
-    let hash: String = Sha256::digest(BUILT_IN).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = to_hex(&Sha256::digest(BUILT_IN));
     assert_eq!(include_str!("../../model/SHA256SUMS").split_whitespace().next(), Some(hash.as_str()));
 }
 

@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::host::hook::{defines_next, defines_without_word};
 use crate::model::code_anchor::{CodeSymbol, HASH_DIGITS};
+use crate::model::memory::to_hex;
 use crate::model::word_list::WordList;
 
 /// The most lines of a block. Of a longer one, only these count.
@@ -31,8 +32,7 @@ pub(super) enum NameUse {
 
 /// Returns the hash of bytes.
 pub(super) fn hash_bytes(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().take(HASH_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect()
+    to_hex(&Sha256::digest(bytes)[..HASH_DIGITS / 2])
 }
 
 /// A name in a file.

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use sha2::{Digest as _, Sha256};
 
 use crate::files::layout::Layout;
+use crate::model::memory::to_hex;
 
 /// The address of a queue: the path of a socket, or on Windows of a named pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +30,7 @@ pub use platform::{SocketDirs, is_own_user};
 fn store_name(layout: &Layout) -> Result<String, QueueAddressError> {
     let store = std::fs::canonicalize(layout.store_dir())
         .map_err(|source| QueueAddressError::Store { path: layout.store_dir().to_owned(), source })?;
-    let hash = Sha256::digest(store.as_os_str().as_encoded_bytes());
-    Ok(hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect())
+    Ok(to_hex(&Sha256::digest(store.as_os_str().as_encoded_bytes())[..10]))
 }
 
 #[cfg(unix)]
