@@ -103,7 +103,7 @@ pub fn search(
         let cause = passes[0].cause.clone().or(scan_cause).or(leg_cause);
         (Ranking { candidates, lead, documents: passes[0].corpus.documents }, cause)
     };
-    let mut output = answer::build_output(store, &request, ranking)?;
+    let mut output = answer::build_output(store, &request, ranking, now)?;
     match fallback {
         Some(fallback) => answer::add_fallback_notice(&mut output, &fallback.model, &fallback.cause),
         None => answer::add_provider_notice(&mut output, index, options, cause)?,

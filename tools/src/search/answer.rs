@@ -62,6 +62,7 @@ pub(super) fn build_output(
     store: &mut Store,
     request: &SearchRequest,
     ranking: Ranking,
+    now: &Moment,
 ) -> Result<SearchOutput, ToolError> {
     let Ranking { candidates, lead, documents } = ranking;
     let (mut relevant, mut weak): (Vec<RankedCandidate>, Vec<RankedCandidate>) =
@@ -87,7 +88,7 @@ pub(super) fn build_output(
     let mut left = request.max_tokens * 4;
     let mut locator = store.locator();
     for ranked in relevant.into_iter().take(request.limit) {
-        let Some(hit) = build_hit(store, request, ranked, snippet_length, &mut locator)? else { continue };
+        let Some(hit) = build_hit(store, request, ranked, snippet_length, &mut locator, now)? else { continue };
         let written: usize = [&hit.heading, &hit.explanation].into_iter().flatten().map(String::len).sum();
         let cost = OVERHEAD + hit.snippet.chars().count() + hit.path.len() + written;
         if cost > left && !results.is_empty() {
@@ -202,6 +203,7 @@ fn build_hit(
     ranked: RankedCandidate,
     snippet_length: usize,
     locator: &mut Locator,
+    now: &Moment,
 ) -> Result<Option<Hit>, ToolError> {
     let explanation = request.explain.then(|| explain_score(&ranked));
     let query = request.query_of(ranked.candidate.phrasing);
@@ -229,14 +231,14 @@ fn build_hit(
         snippet: snippet(text, query, snippet_length),
         score,
         confidence: Confidence::from_score(score),
-        flags: hit_flags(&passage),
+        flags: hit_flags(&passage, now),
         superseded_by: passage.superseded_by().map(ToString::to_string),
         code: None,
         explanation,
     }))
 }
 
-fn hit_flags(passage: &Passage) -> Vec<String> {
+fn hit_flags(passage: &Passage, now: &Moment) -> Vec<String> {
     let mut flags = Vec::new();
     if passage.superseded_by().is_some() {
         flags.push("superseded");
@@ -247,7 +249,7 @@ fn hit_flags(passage: &Passage) -> Vec<String> {
     if let Some(row) = passage.row() {
         flags.extend(row.memory.attributes.pinned.then_some("pinned"));
         flags.extend((row.memory.kind == MemoryType::Task && !row.is_open_task()).then_some("done"));
-        if let Some(state) = row.shared_state(&Moment::now()) {
+        if let Some(state) = row.shared_state(now) {
             flags.push("shared");
             flags.extend((state != SharedState::Approved).then(|| state.name()));
         }

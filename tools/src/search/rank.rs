@@ -8,7 +8,6 @@ use std::collections::HashMap;
 
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{Memory, MemoryId, MemoryType};
-use schema::model::moment::Moment;
 use schema::model::sharing::{SharedState, team_author};
 use schema::prose::supersession::{Statement, Strictness};
 use schema::store::MemoryRow;
@@ -58,9 +57,9 @@ pub(super) fn rank(
             RankedCandidate { score: candidate.relevance * (1.0 + lift), lifts, candidate }
         })
         .collect();
-    order(&mut ranked, context.asks_past);
+    order(&mut ranked, context);
     if mark_outdated(&mut ranked, is_kept) {
-        order(&mut ranked, context.asks_past);
+        order(&mut ranked, context);
     }
     let mut ranked = drop_duplicates(ranked);
     if !context.asks_past {
@@ -73,14 +72,13 @@ pub(super) fn rank(
 }
 
 /// Superseded and retired statements are last, unless the question asks for the past.
-fn order(ranked: &mut [RankedCandidate], asks_past: bool) {
-    let now = Moment::now();
-    let state = |ranked: &RankedCandidate| ranked.row()?.shared_state(&now);
+fn order(ranked: &mut [RankedCandidate], context: &RankContext<'_>) {
+    let state = |ranked: &RankedCandidate| ranked.row()?.shared_state(context.now);
     ranked.sort_by(|a, b| {
         let is_outdated = |ranked: &RankedCandidate| {
             let is_over =
                 ranked.candidate.passage.superseded_by().is_some() || state(ranked) == Some(SharedState::Retired);
-            !asks_past && is_over
+            !context.asks_past && is_over
         };
         let later = |ranked: &RankedCandidate| std::cmp::Reverse(ranked.candidate.passage.at());
         // The id decides last, so that the order does not depend on the database.
