@@ -19,8 +19,8 @@ use super::terminal_text::{clean_for_terminal, display_width, fit_columns, pad_c
 use crate::exit;
 use crate::setup::settings_file::edit_file;
 
-/// Columns of a line if the output is not a terminal.
-const PIPED_COLUMNS: usize = 160;
+/// Columns of a line with a setting if the output is not a terminal.
+const PIPED_SETTING_COLUMNS: usize = 160;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
@@ -111,11 +111,12 @@ pub(crate) fn run_config(
     match command {
         ConfigCommand::Show => {
             let shown = ShownConfig::from_explained(&explained, &settings::load(&layout).sanitizer);
-            printer.print_paged(&shown, |columns| render_settings(&shown, columns.unwrap_or(PIPED_COLUMNS)))
+            printer.print_paged(&shown, |columns| render_settings(&shown, columns.unwrap_or(PIPED_SETTING_COLUMNS)))
         }
         ConfigCommand::Check => {
             let checked = CheckedConfig::from_explained(&explained);
-            printer.print_paged(&checked, |columns| render_check(&checked, columns.unwrap_or(PIPED_COLUMNS)))?;
+            printer
+                .print_paged(&checked, |columns| render_check(&checked, columns.unwrap_or(PIPED_SETTING_COLUMNS)))?;
             let count = all_problems(&explained).len();
             let text = format!("{count} {} to be fixed", if count == 1 { "problem has" } else { "problems have" });
             if checked.ok { Ok(()) } else { Err(ToolError::Invalid(text).into()) }

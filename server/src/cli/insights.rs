@@ -9,7 +9,7 @@ use tools::error::ToolError;
 
 use super::list::ListedMemory;
 use super::output::{DIM, KIND, Printer, notice_line, short_id};
-use super::pager::PIPED_COLUMNS;
+use super::pager::PIPED_LIST_COLUMNS;
 use super::terminal_text::{clean_for_terminal, wrap};
 
 const INDENT: &str = "  ";
@@ -27,7 +27,7 @@ pub(crate) fn run_insights(engine: &mut Engine, printer: &Printer) -> anyhow::Re
     let listed = list_insights(engine, Engine::insights)?;
     printer.print_paged(&listed, |columns| match listed.is_empty() {
         true => "No preferences, conventions or patterns are recorded.\n".to_owned(),
-        false => render_insights(&listed, columns.unwrap_or(PIPED_COLUMNS)),
+        false => render_insights(&listed, columns.unwrap_or(PIPED_LIST_COLUMNS)),
     })
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn suggest_promotions(engine: &mut Engine, printer: &Printer) -> anyh
             .to_owned(),
         false => {
             let next = "move one with `jikime-memory promote ID`";
-            render_insights(&listed, columns.unwrap_or(PIPED_COLUMNS)) + &notice_line(Some(next), columns)
+            render_insights(&listed, columns.unwrap_or(PIPED_LIST_COLUMNS)) + &notice_line(Some(next), columns)
         }
     })
 }

@@ -12,7 +12,7 @@ use tools::engine::{Engine, HistoryFilter};
 
 use super::filter_arguments::FilterArguments;
 use super::output::{DIM, KIND, Printer, STRONG, notice_line, short_id};
-use super::pager::{NARROW, PIPED_COLUMNS};
+use super::pager::{NARROW, PIPED_LIST_COLUMNS};
 use super::terminal_text::{display_width, fit_columns, group_thousands, one_line, pad_columns, wrap};
 
 const LINES: usize = 2;
@@ -135,7 +135,7 @@ fn render_wide(text: &mut String, memory: &ListedMemory, time: &str, kinds: usiz
     let id = short_id(&memory.id);
     let kind = pad_columns(memory.kind.as_str(), kinds);
     let before = display_width(id) + display_width(time) + display_width(&kind) + "        ".len();
-    let room = columns.map_or(PIPED_COLUMNS, |columns| columns.saturating_sub(before));
+    let room = columns.map_or(PIPED_LIST_COLUMNS, |columns| columns.saturating_sub(before));
     let line = fit_columns(&memory.one_line(), room);
     let _ = writeln!(text, "  {DIM}{id}{DIM:#}  {time}  {KIND}{kind}{KIND:#}  {line}");
 }

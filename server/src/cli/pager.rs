@@ -10,8 +10,9 @@ use terminal_size::{Height, Width, terminal_size_of};
 /// Columns of a terminal that does not report its size.
 const DEFAULT_COLUMNS: usize = 80;
 
-/// Columns of a line if the output is not a terminal.
-pub(crate) const PIPED_COLUMNS: usize = 200;
+/// Columns of a list, and of a report or a preview, if the output is not a terminal.
+pub(crate) const PIPED_LIST_COLUMNS: usize = 200;
+pub(crate) const PIPED_REPORT_COLUMNS: usize = 120;
 
 /// Columns below which a list takes more lines.
 pub(crate) const NARROW: usize = 60;

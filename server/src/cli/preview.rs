@@ -8,14 +8,11 @@ use serde::Serialize;
 
 use super::list::ListedMemory;
 use super::output::{Printer, short_id};
-use super::pager::{self, NARROW};
+use super::pager::{self, NARROW, PIPED_REPORT_COLUMNS};
 use super::terminal_text::{display_width, fit_columns};
 
 /// Maximum number of listed memories.
 const MAX_NAMED: usize = 20;
-
-/// Columns of a line if the output is not a terminal.
-const PIPED_COLUMNS: usize = 120;
 
 /// The result of a deletion or of its dry run, for JSON.
 #[derive(Debug, Default, Serialize)]
@@ -82,7 +79,7 @@ pub(crate) fn memory_count_text(count: usize) -> String {
 
 /// Lists the newest memories, and the number of each type.
 pub(crate) fn print_preview(printer: &Printer, rows: &[MemoryRow]) -> anyhow::Result<()> {
-    let columns = pager::terminal_columns().unwrap_or(PIPED_COLUMNS);
+    let columns = pager::terminal_columns().unwrap_or(PIPED_REPORT_COLUMNS);
     for row in rows.iter().rev().take(MAX_NAMED) {
         printer.print_line(&memory_line(&ListedMemory::from_row(row), columns))?;
     }

@@ -19,13 +19,10 @@ use tools::error::ToolError;
 
 use super::confirm::{ask, ask_text, ask_unless_ended, is_yes};
 use super::output::{DIM, KIND, Printer, STRONG, short_id};
-use super::pager;
+use super::pager::{self, PIPED_REPORT_COLUMNS};
 use super::team::next_step;
 use super::terminal_text::{clean_for_terminal, count_with_unit, display_width, wrap};
 use crate::exit;
-
-/// Columns of a line in a pipe.
-const PIPED_COLUMNS: usize = 120;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReviewArguments {
@@ -166,7 +163,7 @@ fn print_list(printer: &Printer, report: &ReviewReport, sanitizer: &Sanitizer) -
         if listed.is_empty() {
             return format!("Nothing needs a review.{}\n", put_off_text(report.put_off));
         }
-        let columns = columns.unwrap_or(PIPED_COLUMNS);
+        let columns = columns.unwrap_or(PIPED_REPORT_COLUMNS);
         let text = |(at, listed): (usize, &ListedCandidate)| listed.text(&format!("{}. ", at + 1), columns);
         listed.iter().enumerate().map(text).collect::<Vec<_>>().join("\n")
     })
@@ -195,7 +192,7 @@ fn ask_about_all(
         if !is_still_valid(engine, candidate)? {
             continue;
         }
-        let columns = pager::terminal_columns().unwrap_or(PIPED_COLUMNS);
+        let columns = pager::terminal_columns().unwrap_or(PIPED_REPORT_COLUMNS);
         let listed = ListedCandidate::of(candidate, sanitizer);
         printer.print_text(&format!("\n{}", listed.text(&format!("{}/{total}  ", at + 1), columns)))?;
         loop {
@@ -226,7 +223,7 @@ fn ask_about_all(
 fn ask_one(choices: &[Choice]) -> anyhow::Result<Option<ReviewAnswer>> {
     let menu: Vec<String> =
         choices.iter().map(|(letter, _, text, _)| format!("{STRONG}{letter}{STRONG:#} {text}")).collect();
-    let columns = pager::terminal_columns().unwrap_or(PIPED_COLUMNS);
+    let columns = pager::terminal_columns().unwrap_or(PIPED_REPORT_COLUMNS);
     let question = format!("{}\n> ", menu_lines(&menu, columns));
     while let Some(answer) = ask_unless_ended(&question)? {
         let letter = answer.to_lowercase().chars().next();

@@ -10,7 +10,7 @@ use tools::engine::{Engine, HistoryFilter};
 use super::filter_arguments::FilterArguments;
 use super::list::remaining_note;
 use super::output::{DIM, Printer, STRONG};
-use super::pager::PIPED_COLUMNS;
+use super::pager::PIPED_LIST_COLUMNS;
 use super::terminal_text::{count_with_unit, display_width, fit_columns, format_duration, one_line, wrap};
 
 /// Characters of a session id; JSON has the whole id.
@@ -94,7 +94,7 @@ pub(crate) fn run_sessions(engine: &mut Engine, printer: &Printer, arguments: Se
         true if is_narrowed => "No sessions match.\n".to_owned(),
         true => "There are no sessions yet.\n".to_owned(),
         false => {
-            render_by_day(&sessions, columns.unwrap_or(PIPED_COLUMNS))
+            render_by_day(&sessions, columns.unwrap_or(PIPED_LIST_COLUMNS))
                 + &remaining_note("sessions", more as u64, arguments.limit, columns)
         }
     })

@@ -12,6 +12,7 @@ use tools::engine::{DiskUsage, Engine, FilteredUsage, HistoryFilter, StoreUsage}
 use super::filter_arguments::FilterArguments;
 use super::list::ListedMemory;
 use super::output::{DIM, KIND, Printer, STRONG, short_id};
+use super::pager::PIPED_REPORT_COLUMNS;
 use super::terminal_text::{
     clean_for_terminal, count_with_unit, display_width, fit_columns, format_bytes, group_thousands, pad_columns, wrap,
 };
@@ -24,9 +25,6 @@ const MAX_MONTHS: usize = 12;
 
 /// Columns of the longest bar.
 const MAX_BAR: u64 = 24;
-
-/// Columns of a line if the output is not a terminal.
-const PIPED_COLUMNS: usize = 120;
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
@@ -80,11 +78,11 @@ pub(crate) fn run_stats(engine: &mut Engine, printer: &Printer, arguments: Stats
     if wanted != HistoryFilter::default() {
         let stats =
             FilteredStatsReport::from_usage(&engine.filtered_usage(&wanted, MAX_OPENED)?, &mut engine.locator());
-        return printer.print_paged(&stats, |columns| render_filtered(&stats, columns.unwrap_or(PIPED_COLUMNS)));
+        return printer.print_paged(&stats, |columns| render_filtered(&stats, columns.unwrap_or(PIPED_REPORT_COLUMNS)));
     }
     let output = engine.stats()?;
     let stats = StatsReport::from_usage(&output, &engine.store_usage(MAX_OPENED)?, &mut engine.locator());
-    printer.print_paged(&stats, |columns| render_stats(&stats, columns.unwrap_or(PIPED_COLUMNS)))
+    printer.print_paged(&stats, |columns| render_stats(&stats, columns.unwrap_or(PIPED_REPORT_COLUMNS)))
 }
 
 impl<'s> StatsReport<'s> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use tools::engine::{Engine, Task, TaskState};
 
 use super::output::{DIM, Printer, STRONG, short_id};
-use super::pager::PIPED_COLUMNS;
+use super::pager::PIPED_LIST_COLUMNS;
 use super::terminal_text::{count_with_unit, display_width, fit_columns, one_line};
 
 /// Columns of a checkbox and the space behind it.
@@ -84,7 +84,7 @@ pub(crate) fn tasks(engine: &mut Engine, printer: &Printer, arguments: &TasksArg
     printer.print_paged(&shown, |columns| match (shown.is_empty(), done) {
         (true, 0) => "No tasks are recorded.\n".to_owned(),
         (true, done) => format!("Nothing is open; {} done.\n", count_with_unit(done as u64, "task")),
-        (false, _) => listed(&shown, columns.unwrap_or(PIPED_COLUMNS)),
+        (false, _) => listed(&shown, columns.unwrap_or(PIPED_LIST_COLUMNS)),
     })
 }
 

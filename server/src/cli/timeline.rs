@@ -10,7 +10,7 @@ use tools::engine::{DaySummary, Engine, HistoryFilter, SessionDay};
 use super::filter_arguments::FilterArguments;
 use super::list::ListedMemory;
 use super::output::{DIM, KIND, Printer, STRONG, short_id};
-use super::pager::{NARROW, PIPED_COLUMNS};
+use super::pager::{NARROW, PIPED_LIST_COLUMNS};
 use super::sessions::{render_counts, render_files, session_title, short_session_id};
 use super::terminal_text::{count_with_unit, display_width, fit_columns};
 
@@ -83,7 +83,7 @@ pub(crate) fn run_timeline(engine: &mut Engine, printer: &Printer, arguments: Ti
         true if is_narrowed => "No memories match.\n".to_owned(),
         true => "There are no memories yet.\n".to_owned(),
         false => {
-            days.iter().map(|day| render_day(day, columns.unwrap_or(PIPED_COLUMNS))).collect::<Vec<_>>().join("\n")
+            days.iter().map(|day| render_day(day, columns.unwrap_or(PIPED_LIST_COLUMNS))).collect::<Vec<_>>().join("\n")
         }
     })
 }
