@@ -21,7 +21,7 @@ use crate::store::{Store, StoreError};
 use budget::{BriefSection, Filled, LONGEST_LINE, fill};
 use knowledge::Knowledge;
 
-/// The size of a brief in characters from which it explains how to find more, and the longest name of a project.
+/// The size of a brief from which it explains how to find more, and the longest name of a project, in characters.
 const EXPLAINED_SIZE: usize = 500;
 const LONGEST_PROJECT: usize = 40;
 

@@ -16,7 +16,7 @@ use crate::files::store_file::SecretKey;
 use crate::model::memory::to_hex;
 use crate::model::word_list::WordList;
 
-/// The shortest name of a user or a host that is replaced. Shorter ones are parts of too many texts.
+/// The shortest name of a user or a host that is replaced, in characters. Shorter ones are parts of too many texts.
 const SHORTEST_NAME: usize = 3;
 
 /// Names that many machines have, words of code, and words of placeholders.

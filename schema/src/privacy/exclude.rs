@@ -124,6 +124,7 @@ fn shell_readings(word: &str) -> Vec<String> {
     readings
 }
 
+/// The most alternatives of one pair of braces.
 const MAX_ALTERNATIVES: usize = 32;
 
 /// Whether a character separates the parts of a shell word, as in `--env-file=.env`, `HEAD:secrets/a`, `(cat x)` and `@.env`.

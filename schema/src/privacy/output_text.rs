@@ -25,7 +25,7 @@ const HOOK_SUFFIX: &str = "-hook";
 /// Tag names that are common in code, as in `#include <memory>` and `Box<system>`. Code keeps them.
 const WORDS: [&str; 5] = ["memory", "system", "instructions", "human", "assistant"];
 
-/// The maximum length of the tag sequence in a flag emoji, such as `gbsct` for Scotland.
+/// The most tag characters of a flag emoji, such as `gbsct` for Scotland.
 const MAX_FLAG_LENGTH: usize = 6;
 
 /// Removes invisible characters and host tags from a text. Line feeds, tabs, code, emoji and joiners within words stay.

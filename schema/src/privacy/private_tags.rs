@@ -71,6 +71,7 @@ fn strip_outermost(text: &str) -> Option<String> {
 const NAME: &str = "private";
 const OPENING: &str = "<private";
 const CLOSING: &str = "</private";
+/// The longest attributes in bytes, and the most characters between the parts of a tag.
 const MAX_ATTRIBUTES_LENGTH: usize = 256;
 const MAX_FILLER_LENGTH: usize = 16;
 

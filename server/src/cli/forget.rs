@@ -14,7 +14,7 @@ use super::filter_arguments::memory_type_parser;
 use super::output::Printer;
 use super::preview::{DeletionReport, memory_count_text, print_preview};
 
-/// Minimum length of an id prefix. With a shorter one, a typing error could select another memory.
+/// Minimum characters of an id prefix. With a shorter one, a typing error could select another memory.
 const MIN_ID_LENGTH: usize = 4;
 
 #[derive(Debug, Args)]

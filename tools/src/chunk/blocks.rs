@@ -57,6 +57,7 @@ impl HeadingStack {
     }
 }
 
+/// In characters.
 const MAX_TITLE_LENGTH: usize = 200;
 
 /// Splits consecutive lines into blocks.

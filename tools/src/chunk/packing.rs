@@ -10,10 +10,10 @@ pub(super) const BUDGET: usize = 400;
 
 pub(super) const OVERLAP: usize = 80;
 
-/// Code, a table or a line stays whole up to this size.
+/// Code, a table or a line stays whole up to this size, in tokens.
 pub(super) const MAX_WHOLE: usize = 2 * BUDGET;
 
-/// A chunk of this size ends at the next heading.
+/// A chunk of this many tokens ends at the next heading.
 pub(super) const GROUP_SIZE: usize = BUDGET / 2;
 
 /// A chunk with fewer bytes is merged with a neighbour.

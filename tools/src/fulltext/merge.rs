@@ -20,7 +20,7 @@ const MAX_JOINED_DOCUMENTS: i64 = 2048;
 /// Terms per step; few in tests, so that merges take many steps.
 const TERMS_PER_STEP: i64 = if cfg!(test) { 200 } else { 2000 };
 
-/// Removed documents that may stay in their segments, and their greatest share.
+/// Removed documents that may stay in their segments, and their greatest share: a tenth.
 const MAX_REMOVED: i64 = 1000;
 const REMOVED_SHARE: i64 = 10;
 

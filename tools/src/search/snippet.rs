@@ -77,7 +77,7 @@ fn best_window(matches: &[LineMatch], length: usize, room: usize) -> (usize, usi
     (from, from + room)
 }
 
-/// How far a cut may move to a space.
+/// How many characters a cut may move to a space.
 const SLACK: usize = 24;
 
 /// Moves the start to the beginning of a word, but not past the first match.

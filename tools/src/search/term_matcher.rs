@@ -72,7 +72,7 @@ impl<'q> TermMatcher<'q> {
     }
 }
 
-/// Size of the bit set: some twenty times the terms of a query.
+/// Bits of the set: some twenty times the terms of a query.
 const FILTER: usize = 4096;
 
 /// Position of a hash's suffix in the bit set.

@@ -51,7 +51,7 @@ pub struct Head {
     pub commit: Option<String>,
 }
 
-/// The length of a shortened commit id.
+/// The digits of a shortened commit id.
 const COMMIT_LENGTH: usize = 12;
 
 /// The maximum size of a file of packed references, in bytes.

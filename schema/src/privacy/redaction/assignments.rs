@@ -158,6 +158,7 @@ impl ValueBelow {
     }
 }
 
+/// In bytes.
 const MAX_INDENT: usize = 64;
 
 /// The separator between a name and its value.

@@ -87,6 +87,7 @@ pub(super) fn find_login_token(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     (token.len() >= MIN_TOKEN_LENGTH && ends && entropy::is_random(token)).then(|| site.trigger_end()..cursor.at())
 }
 
+/// In bytes.
 const MIN_TOKEN_LENGTH: usize = 24;
 
 /// The kind of value that an option takes.
@@ -154,6 +155,7 @@ fn is_run_by(context: &str, programs: &[&str]) -> bool {
         .any(|word| programs.contains(&word))
 }
 
+/// In bytes.
 const MAX_COMMAND_LENGTH: usize = 512;
 
 fn read_argument(mut cursor: TextCursor<'_>, takes: OptionValue) -> Option<Range<usize>> {
@@ -182,5 +184,6 @@ fn read_argument(mut cursor: TextCursor<'_>, takes: OptionValue) -> Option<Range
     is_secret.then(|| start + value.len() - password.len()..start + value.len())
 }
 
+/// Lengths in bytes.
 const MAX_ARGUMENT_LENGTH: usize = 256;
 const MIN_LONE_USER_LENGTH: usize = 16;

@@ -25,6 +25,7 @@ pub(super) fn find_url_password(site: &TriggerSite<'_>) -> Option<Range<usize>> 
     is_secret.then(|| start + colon + 1..start + login.len())
 }
 
+/// Lengths in bytes.
 const MAX_AUTHORITY_LENGTH: usize = 1024;
 const MIN_LONE_USER_LENGTH: usize = 20;
 
@@ -131,6 +132,7 @@ pub(super) fn find_seed_phrase(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     is_phrase.then(|| start..start + phrase.len())
 }
 
+/// Lengths in bytes.
 const MAX_NAME_LENGTH: usize = 64;
 const MAX_PHRASE_LENGTH: usize = 256;
 

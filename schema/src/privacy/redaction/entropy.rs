@@ -11,6 +11,7 @@ pub(super) fn is_alternating(value: &str) -> bool {
     alternation(value) >= MIN_ALTERNATION
 }
 
+/// In bytes.
 const MIN_LENGTH: usize = 16;
 
 /// The letters of `1979-05-27T07:32:00Z`.

@@ -40,6 +40,7 @@ pub(super) fn find_by_rule(text: &str) -> Vec<Secret> {
 
 pub(super) const PLACEHOLDER_START: &str = "[redacted: ";
 
+/// In bytes.
 pub(super) const MAX_KIND_LENGTH: usize = 32;
 
 /// Returns the parts of a span that are outside placeholders.

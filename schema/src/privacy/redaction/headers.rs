@@ -29,6 +29,7 @@ pub(super) fn find_authorization(site: &TriggerSite<'_>) -> Option<Range<usize>>
     (value.len() >= shortest && values::is_mixed_base64(value) && !values::is_reference(value)).then(|| start..end.at())
 }
 
+/// Lengths in bytes.
 const MIN_BEARER_LENGTH: usize = 12;
 const MIN_RAW_LENGTH: usize = 16;
 const MIN_LENGTH_WITH_SCHEME: usize = 6;
@@ -78,6 +79,7 @@ pub(super) fn find_cookie_pairs(cursor: &TextCursor<'_>, only_first: bool) -> Op
     span
 }
 
+/// In bytes.
 const MAX_COOKIE_NAME_LENGTH: usize = 64;
 const MIN_COOKIE_LENGTH: usize = 5;
 

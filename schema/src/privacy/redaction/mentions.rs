@@ -106,6 +106,7 @@ impl MentionLink {
     }
 }
 
+/// In bytes.
 const MAX_WORD_LENGTH: usize = 24;
 /// Enough for `the password for the new staging database is …`.
 const MAX_WORDS: usize = 6;

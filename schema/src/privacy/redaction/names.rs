@@ -130,4 +130,5 @@ pub(super) fn is_name(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.')
 }
 
+/// In bytes.
 pub(super) const MAX_AFFIX_LENGTH: usize = 48;

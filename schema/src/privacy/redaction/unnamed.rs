@@ -113,4 +113,5 @@ fn find_discord_tokens(text: &str) -> impl Iterator<Item = Secret> {
     })
 }
 
+/// In bytes.
 const MAX_PART_LENGTH: usize = 48;

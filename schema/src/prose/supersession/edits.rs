@@ -27,7 +27,7 @@ static NO_NAMES: WordList =
 /// Values that say nothing about what is used.
 static NO_VALUES: WordList = WordList::words("debug error false info no none null off on true warn yes");
 
-/// The shortest name.
+/// The shortest name, in bytes.
 const SHORTEST_NAME: usize = 3;
 
 /// A line of code that names a dependency or sets something.

@@ -147,7 +147,7 @@ pub fn done_by_number(prompt: &str, listed: &[&str]) -> Vec<usize> {
 /// The longest prompt that orders parts of a list, in characters.
 const LONGEST_LIST_ORDER: usize = 80;
 
-/// The shortest word that counts as an identifier without a sign such as `_`.
+/// The shortest word that counts as an identifier without a sign such as `_`, in bytes.
 const LONG_WORD: usize = 12;
 
 fn is_identifier(term: &str) -> bool {

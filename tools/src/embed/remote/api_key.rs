@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Length from which a part of the key is removed from messages, because services repeat parts of it.
+/// Bytes from which a part of the key is removed from messages, because services repeat parts of it.
 const MIN_PART_LENGTH: usize = 6;
 
 #[derive(Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Splits long texts into parts, packs parts into batches, and joins the vectors of parts.
 
-/// A part below this size cannot be too long.
+/// A part of fewer tokens cannot be too long.
 pub(super) const MIN_TOKENS: usize = 16;
 
 /// A text or a part of one.
