@@ -166,18 +166,18 @@ impl Wording {
     }
 
     fn number_change(&self, newer: &Self) -> Difference {
-        let without = |of: &Self, other: &Self| -> Vec<(String, String)> {
+        let only_in = |of: &Self, other: &Self| -> Vec<(String, String)> {
             of.values.iter().filter(|value| !other.values.contains(value)).cloned().collect()
         };
-        let (old, new) = (without(self, newer), without(newer, self));
-        let is_of_same_unit = |old: &[(String, String)], new: &[(String, String)]| {
+        let (old, new) = (only_in(self, newer), only_in(newer, self));
+        let share_unit = |old: &[(String, String)], new: &[(String, String)]| {
             new.iter().any(|(_, unit)| old.iter().any(|(_, other)| other == unit))
         };
         match (old.as_slice(), new.as_slice()) {
             ([], []) => Difference::Same,
-            ([_], [_]) if is_of_same_unit(&old, &new) => Difference::Other,
+            ([_], [_]) if share_unit(&old, &new) => Difference::Other,
             // "raised from 30 to 60"
-            ([], [_]) if is_of_same_unit(&self.values, &new) => Difference::Other,
+            ([], [_]) if share_unit(&self.values, &new) => Difference::Other,
             _ => Difference::Many,
         }
     }

@@ -48,7 +48,7 @@ fn prose(text: &str) -> Vec<String> {
             is_continued = false;
             continue;
         }
-        let item = item(line);
+        let item = list_item(line);
         let line = item.unwrap_or(line).replace("**", "");
         match paragraphs.last_mut().filter(|_| is_continued && item.is_none()) {
             Some(paragraph) => {
@@ -63,7 +63,7 @@ fn prose(text: &str) -> Vec<String> {
 }
 
 /// Returns the text of a list item.
-fn item(line: &str) -> Option<&str> {
+fn list_item(line: &str) -> Option<&str> {
     let bullet = ["- ", "* ", "• ", "+ "].iter().find_map(|mark| line.strip_prefix(mark));
     let numbered = || {
         let digits = line.bytes().take_while(u8::is_ascii_digit).count();

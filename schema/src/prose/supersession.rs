@@ -104,9 +104,9 @@ impl Statement {
         self.gives_up(older)
             || self.sets_another_quantity(older)
             || self.chooses_another(older)
-            || self.goes_back(older)
+            || self.chooses_given_up(older)
             || self.leaves_choice(older)
-            || self.returns(older, strictness)
+            || self.returns_to_mentioned(older, strictness)
             || strictness == Strictness::Loose && self.gives_up_a_name(older)
     }
 
@@ -132,19 +132,19 @@ impl Statement {
                 other.terms.iter().any(|term| given_up.terms.contains(term))
                     || other.quantities.iter().any(|quantity| given_up.quantities.contains(quantity))
             });
-            let is_of_subject = given_up.subject.iter().all(|term| older.terms.contains(term));
+            let mentions_subject = given_up.subject.iter().all(|term| older.terms.contains(term));
             let shares_another =
                 self.terms.iter().any(|term| !given_up.terms.contains(term) && older.terms.contains(term));
             let is_enough = shares_another || given_up.scope == Scope::All && !given_up.terms.is_empty();
-            has_all && !gives_it_up_as_well && is_of_subject && is_enough
+            has_all && !gives_it_up_as_well && mentions_subject && is_enough
         })
     }
 
     fn sets_another_quantity(&self, older: &Self) -> bool {
         let Some(old) = only(&older.quantities) else { return false };
-        let of_unit: Vec<f64> = self.quantities.iter().filter(|new| new.1 == old.1).map(|new| new.0).collect();
+        let numbers_of_unit: Vec<f64> = self.quantities.iter().filter(|new| new.1 == old.1).map(|new| new.0).collect();
         let is_old = |number: &f64| (number - old.0).abs() <= f64::EPSILON * old.0.abs();
-        let is_other = match of_unit.as_slice() {
+        let is_other = match numbers_of_unit.as_slice() {
             [new] => self.quantities.len() == 1 && !is_old(new),
             // "8 s, 4 s was too short"
             [new, before] => !is_old(new) && is_old(before) && self.mentions_past,
@@ -153,11 +153,11 @@ impl Statement {
         if !is_other {
             return false;
         }
-        let common = shared(&self.terms, &older.terms);
+        let common = count_shared(&self.terms, &older.terms);
         let is_same_subject = common == self.terms.len().min(older.terms.len());
         // Numbers without a unit are versions, ports and counts, so they need more terms in common.
-        let least = if old.1.is_empty() || !self.changes && of_unit.len() == 1 { 2 } else { 1 };
-        common >= least && (is_same_subject || of_unit.len() == 2)
+        let least = if old.1.is_empty() || !self.changes && numbers_of_unit.len() == 1 { 2 } else { 1 };
+        common >= least && (is_same_subject || numbers_of_unit.len() == 2)
     }
 
     /// Whether it leaves a name that the older statement chooses, or a number of it.
@@ -169,39 +169,39 @@ impl Statement {
                 })
             };
             // The reason may be about another use of the same thing.
-            let is_of_subject =
+            let mentions_subject =
                 given_up.subject.is_empty() || given_up.subject.iter().any(|term| older.terms.contains(term));
             let is_chosen = !older.choices.is_empty() && older.choices.iter().all(|name| given_up.names.contains(name));
-            is_of_subject && (is_chosen || given_up.quantities.iter().any(has_number))
+            mentions_subject && (is_chosen || given_up.quantities.iter().any(has_number))
         })
     }
 
     /// Whether it returns to something that the older statement mentions. A conclusion must also choose something.
-    fn returns(&self, older: &Self, strictness: Strictness) -> bool {
+    fn returns_to_mentioned(&self, older: &Self, strictness: Strictness) -> bool {
         let is_decided = strictness == Strictness::Loose || older.can_replace();
         let is_left = |term: &String| older.terms.contains(term) && !older.choices.contains(term);
         is_decided && older.returns_to.is_empty() && self.returns_to.iter().any(is_left)
     }
 
     /// Whether it returns to something that the older statement gave up.
-    fn goes_back(&self, older: &Self) -> bool {
+    fn chooses_given_up(&self, older: &Self) -> bool {
         let mut given_up = older.given_up.iter().flat_map(|given_up| &given_up.terms);
         self.changes && given_up.any(|term| self.choices.contains(term))
     }
 
     fn chooses_another(&self, older: &Self) -> bool {
-        if self.choices.is_empty() || older.choices.is_empty() || shared(&self.choices, &older.choices) > 0 {
+        if self.choices.is_empty() || older.choices.is_empty() || count_shared(&self.choices, &older.choices) > 0 {
             return false;
         }
-        let (new, old) = (self.subject_beside(older), older.subject_beside(self));
-        let common = shared(&new, &old);
+        let (new, old) = (self.unchosen_terms(older), older.unchosen_terms(self));
+        let common = count_shared(&new, &old);
         let is_same_subject =
             common > 0 && common == new.len().min(old.len()) && common * 2 >= new.len().max(old.len());
         is_same_subject && (self.changes || self.defines && older.defines)
     }
 
     /// Returns the terms that neither statement chooses and that this one does not give up.
-    fn subject_beside(&self, other: &Self) -> Vec<&String> {
+    fn unchosen_terms(&self, other: &Self) -> Vec<&String> {
         let is_chosen = |term: &String| self.choices.contains(term) || other.choices.contains(term);
         let is_given_up = |term: &String| self.given_up.iter().any(|given_up| given_up.terms.contains(term));
         self.terms.iter().filter(|term| !is_chosen(term) && !is_given_up(term)).collect()
@@ -213,7 +213,7 @@ fn only<T>(items: &[T]) -> Option<&T> {
 }
 
 /// Counts the items that two sorted lists share.
-fn shared<T: Ord>(a: &[T], b: &[T]) -> usize {
+fn count_shared<T: Ord>(a: &[T], b: &[T]) -> usize {
     let mut others = b.iter().peekable();
     a.iter()
         .filter(|item| {

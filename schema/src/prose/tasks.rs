@@ -3,7 +3,7 @@
 use crate::model::word_list::WordList;
 use crate::privacy::output_text::clean_line;
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{is_hangul, shared_terms, terms};
+use crate::prose::terms::{count_shared_terms, is_hangul, terms};
 
 use reports::{
     DOUBTS, ENDS, IRREGULAR, KOREAN_ENDS, OPEN, OPEN_WORDS, STATES, references, reports_an_end, without_quotations,
@@ -27,7 +27,7 @@ const LEAST_SHARED: [(usize, f32); 2] = [(2, 0.66), (3, 0.5)];
 
 /// Returns a task on one line, with the open ones of the checkboxes below it.
 pub(crate) fn in_one_line(text: &str) -> String {
-    let nested = |line: &str| -> Option<(bool, String)> {
+    let checkbox = |line: &str| -> Option<(bool, String)> {
         let rest = ["- [", "* ["].iter().find_map(|mark| line.trim_start().strip_prefix(mark))?;
         let (mark, part) = rest.split_once("] ")?;
         matches!(mark, " " | "x" | "X").then(|| (mark != " ", clean_line(part)))
@@ -35,7 +35,7 @@ pub(crate) fn in_one_line(text: &str) -> String {
     let mut joined = String::new();
     let mut separator = ": ";
     for line in text.lines() {
-        match nested(line) {
+        match checkbox(line) {
             Some((true, _)) => {}
             Some((false, part)) => {
                 joined = joined.trim_end_matches(':').to_owned() + separator + &part;
@@ -80,9 +80,9 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     let is_finished = |task: &&str| {
         let all = terms(without_condition(task));
         reports.iter().any(|(report, said)| {
-            let shared = shared_terms(&all, said);
-            let is_most = |(least, share): (usize, f32)| shared >= least && shared as f32 >= all.len() as f32 * share;
-            LEAST_SHARED.into_iter().any(is_most)
+            let shared = count_shared_terms(&all, said);
+            let is_enough = |(least, share): (usize, f32)| shared >= least && shared as f32 >= all.len() as f32 * share;
+            LEAST_SHARED.into_iter().any(is_enough)
                 || repeats_head(report, said, task)
                 || closings::is_named_in_japanese(report, task)
         })
@@ -93,7 +93,7 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     found.extend(sentences(text).iter().filter_map(|sentence| closings::allowed(sentence, tasks)));
     for (report, said) in &reports {
         found.extend(closings::reported_in_another_language(report, tasks));
-        found.extend(only_meant(report, said, tasks));
+        found.extend(only_matching_task(report, said, tasks));
         found.extend(closings::only_one(tasks, |task| {
             references(report).any(|number| references(task).any(|other| other == number))
         }));
@@ -123,7 +123,7 @@ fn clauses_that_report(sentence: &str) -> Vec<String> {
 }
 
 /// Returns the only task that a report can mean: its subject, or all of it, says nothing but words of that task.
-fn only_meant(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
+fn only_matching_task(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
     let subject = subject(report);
     let is_korean = report.chars().any(is_hangul);
     let agent = agent(report);
@@ -132,8 +132,8 @@ fn only_meant(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
     let least = if is_korean { 1 } else { 2 };
     closings::only_one(tasks, |task| {
         let all = terms(task);
-        let is_within = |part: &[String]| shared_terms(part, &all) == part.len();
-        let is_about = |part: &[String]| is_within(part) && shared_terms(part, &terms(head(task))) > 0;
+        let is_within = |part: &[String]| count_shared_terms(part, &all) == part.len();
+        let is_about = |part: &[String]| is_within(part) && count_shared_terms(part, &terms(head(task))) > 0;
         said.len() >= least && is_within(&said) || !subject.is_empty() && is_about(&subject)
     })
 }

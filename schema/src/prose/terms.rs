@@ -71,7 +71,7 @@ pub(crate) fn tokens(text: &str) -> Vec<ProseToken> {
             rest = &rest[c.len_utf8()..];
             continue;
         }
-        let length = run(rest);
+        let length = word_length(rest);
         let (word, after) = rest.split_at(length);
         rest = after;
         if is_hangul(c) {
@@ -107,7 +107,7 @@ pub(crate) fn terms(text: &str) -> Vec<String> {
 }
 
 /// Counts the terms of a text that are also in `others`, whatever their endings.
-pub(crate) fn shared_terms(of: &[String], others: &[String]) -> usize {
+pub(crate) fn count_shared_terms(of: &[String], others: &[String]) -> usize {
     of.iter().filter(|term| others.iter().any(|other| have_same_stem(other, term))).count()
 }
 
@@ -195,7 +195,7 @@ fn number(word: &str) -> Option<(f64, &str)> {
 }
 
 /// Returns the length in bytes of the first word, which consists of characters of one script.
-fn run(text: &str) -> usize {
+fn word_length(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     let mut hangul = None;
     let mut previous = ' ';

@@ -15,17 +15,17 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_term()) {
         let before = at.checked_sub(1).map(|before| tokens[before].text.as_str());
         // "The package manager is pnpm."
-        let is_all_it_is =
+        let is_predicate =
             tokens.get(at + 1).is_none_or(|next| next.begins_clause) && matches!(before, Some("is" | "are"));
         // "로그 포맷은 텍스트로 한다."
         let is_made = token.is_means()
             && tokens
                 .get(at + 1)
                 .is_some_and(|verb| !verb.is_term() && tokens.get(at + 2).is_none_or(|next| next.begins_clause));
-        if !token.is_name && !is_all_it_is && !is_made {
+        if !token.is_name && !is_predicate && !is_made {
             continue;
         }
-        let is_behind = before.is_some_and(|word| BEFORE.contains(word));
+        let follows_choice_word = before.is_some_and(|word| BEFORE.contains(word));
         let by_particle = token.is_means();
         let by_verb = tokens.get(at + 1).is_some_and(|next| match token.particle {
             "을" | "를" => VERBS.begins(&next.text) && !next.text.starts_with("쓰지"),
@@ -37,7 +37,7 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
         // "BLE." and "Pagefind it is."
         let behind: Vec<&str> = tokens[at + 1..].iter().map(|next| next.text.as_str()).collect();
         let is_reply = at == 0 && behind.is_empty() || behind == ["it", "is"];
-        if is_behind || by_particle || by_verb || is_defined || is_reply {
+        if follows_choice_word || by_particle || by_verb || is_defined || is_reply {
             found.push(token.text.clone());
         }
     }

@@ -135,8 +135,8 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         let start = last_clause(&tokens[..at]);
         return Some(collect(&tokens[start..at], Scope::All));
     }
-    if let Some(failed) = failed(tokens, at) {
-        return Some(failed);
+    if let Some(subject) = failed_subject(tokens, at) {
+        return Some(subject);
     }
     // "no brew at all"
     let is_at_all = |offset: usize| word(offset) == Some("at") && word(offset + 1) == Some("all");
@@ -191,7 +191,7 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
 }
 
 /// Returns the subject of a clause that says that it failed or goes.
-fn failed(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
+fn failed_subject(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     let ends_clause = |at: usize| tokens.get(at).is_none_or(|token| token.begins_clause);
     let rest = &tokens[at + 1..];
     let degrees = rest.iter().take_while(|token| !token.begins_clause && DEGREES.contains(&token.text)).count();
@@ -227,10 +227,11 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         return is_change.then(|| collect(&tokens[at..=at], Scope::All));
     }
     // "마이그레이션은 안 하기로"
-    let is_left = token.text == "안" && tokens.get(at + 1).is_some_and(|next| next.text.starts_with("하기로"));
+    let is_decided_against =
+        token.text == "안" && tokens.get(at + 1).is_some_and(|next| next.text.starts_with("하기로"));
     let scope = match GIVES_UP_BEFORE.iter().find(|(_, words)| words.begins(&token.text)) {
         Some((scope, _)) => scope,
-        None if is_left => &Scope::All,
+        None if is_decided_against => &Scope::All,
         None => return None,
     };
     if at == 0 {
@@ -253,14 +254,14 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
 
 pub(super) fn collect(tokens: &[ProseToken], scope: Scope) -> GivenUp {
     // "the react-native-mmkv dependency": the word before the part is the name.
-    let is_of_part = |at: usize| tokens.get(at + 1).is_some_and(|next| PARTS.contains(&next.text));
+    let precedes_part = |at: usize| tokens.get(at + 1).is_some_and(|next| PARTS.contains(&next.text));
     // Of "CPU HPA" only the last name, because not every CPU is given up.
     let is_first_of_two = |at: usize| {
         let follows = |next: &ProseToken| next.is_name && next.is_term() && !next.begins_clause;
         tokens[at].particle.is_empty() && tokens.get(at + 1).is_some_and(follows)
     };
     let is_name = |(at, token): &(usize, &ProseToken)| {
-        token.is_term() && (token.is_name && !is_first_of_two(*at) || is_of_part(*at))
+        token.is_term() && (token.is_name && !is_first_of_two(*at) || precedes_part(*at))
     };
     GivenUp {
         names: tokens.iter().enumerate().filter(is_name).map(|(_, token)| token.text.clone()).collect(),
@@ -285,7 +286,7 @@ pub(super) fn japanese_given_up(text: &str) -> Vec<GivenUp> {
         (Scope::All, WordList::words("はやめ をやめ は廃止 を廃止")),
         (Scope::Subject, WordList::words("の代わりに ではなく")),
     ];
-    let name = |at: usize| {
+    let names_before = |at: usize| {
         let before = text[..at].trim_end();
         let start = before
             .rfind(|c: char| !c.is_ascii() || c.is_whitespace())
@@ -293,13 +294,13 @@ pub(super) fn japanese_given_up(text: &str) -> Vec<GivenUp> {
         terms(&before[start..])
     };
     let places = |words: &'static WordList| words.iter().flat_map(|word| text.match_indices(word));
-    let found = GIVES_UP.iter().flat_map(|(scope, words)| places(words).map(|(at, _)| (name(at), *scope)));
-    let of = |(terms, scope): (Vec<String>, Scope)| GivenUp {
+    let found = GIVES_UP.iter().flat_map(|(scope, words)| places(words).map(|(at, _)| (names_before(at), *scope)));
+    let to_given_up = |(terms, scope): (Vec<String>, Scope)| GivenUp {
         names: terms.clone(),
         terms,
         quantities: Vec::new(),
         scope,
         subject: Vec::new(),
     };
-    found.map(of).collect()
+    found.map(to_given_up).collect()
 }

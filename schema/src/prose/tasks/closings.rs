@@ -4,7 +4,7 @@ use super::lists::names_everything_left;
 use super::reports::{is_kana, is_no_report, leaves_something};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{is_hangul, shared_terms, terms};
+use crate::prose::terms::{count_shared_terms, is_hangul, terms};
 
 /// Phrases that close a task, in lower case. Those with "two" or "both" close two.
 static CLOSINGS: WordList = WordList::phrases(
@@ -25,7 +25,7 @@ pub(super) fn closed(text: &str, tasks: &[&str]) -> Vec<usize> {
             return None;
         }
         let before = at.checked_sub(1).map(|before| parts[before]);
-        let named = |text: &str| best(&terms(text), tasks, count);
+        let named = |text: &str| closest_tasks(&terms(text), tasks, count);
         let rest = lower.replace(phrase, " ");
         let with_before = |before: &str| named(before).or_else(|| named(&format!("{before} {rest}")));
         named(&rest).or_else(|| before.filter(|text| !text.contains('?')).and_then(with_before))
@@ -45,7 +45,7 @@ pub fn declined(prompt: &str, tasks: &[&str]) -> Vec<usize> {
         let objects = terms(&objects.join(" "));
         only_one(tasks, |task| {
             let begins = task.split_whitespace().next().is_some_and(|first| first.to_lowercase() == *verb);
-            begins && shared_terms(&objects, &terms(task)) == objects.len()
+            begins && count_shared_terms(&objects, &terms(task)) == objects.len()
         })
     };
     clauses.filter_map(declined_in).collect()
@@ -84,7 +84,7 @@ pub fn dropped(prompt: &str, answer: &str, listed: &[&str]) -> Option<usize> {
         return only_one(listed, |task| item.trim() == task.trim());
     }
     let said = terms(&about);
-    only_one(listed, |task| shared_terms(&terms(task), &said) > 0 || shares_kanji(&about, task))
+    only_one(listed, |task| count_shared_terms(&terms(task), &said) > 0 || shares_kanji(&about, task))
 }
 
 /// Whether a clause in lower case drops something. "Don't forget about it" does not.
@@ -139,9 +139,9 @@ const LONGEST_ORDER: usize = 60;
 pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     let folded = prompt.trim().to_lowercase().replace('’', "'");
     let words = || folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
-    let is_other = folded.contains(['?', '？', '\n']) || words().any(|word| NO_ORDERS.contains(word));
-    let is_other = is_other || KOREAN_NO_ORDERS.occurs_in(&folded);
-    if is_other || folded.chars().count() > LONGEST_PROMPT || leaves_something(answer) {
+    let is_no_order = folded.contains(['?', '？', '\n']) || words().any(|word| NO_ORDERS.contains(word));
+    let is_no_order = is_no_order || KOREAN_NO_ORDERS.occurs_in(&folded);
+    if is_no_order || folded.chars().count() > LONGEST_PROMPT || leaves_something(answer) {
         return None;
     }
     // "Jonas sent the key, do the notarisation"
@@ -158,28 +158,29 @@ fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     const SHORT: usize = 6;
     let words = || clause.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
     let is_order = words().any(|word| DO.contains(word)) || KOREAN_ORDERS.ends(clause);
-    let says = words().any(|word| matches!(word, "is" | "are" | "was" | "were"));
-    let is_turn = !says && words().next_back().is_some_and(|word| NOW.contains(word));
-    if !is_order && !is_turn {
+    let has_be_verb = words().any(|word| matches!(word, "is" | "are" | "was" | "were"));
+    let only_names_task = !has_be_verb && words().next_back().is_some_and(|word| NOW.contains(word));
+    if !is_order && !only_names_task {
         return only_one(tasks, |task| orders_in_japanese(clause, task));
     }
     let is_verb = |term: &String| DO.contains(term) || KOREAN_ORDERS.ends(term);
     let ordered: Vec<String> = terms(clause).into_iter().filter(|term| !is_verb(term)).collect();
-    let whole = only_one(tasks, |task| !ordered.is_empty() && shared_terms(&ordered, &terms(task)) == ordered.len());
-    let most = || {
+    let by_all_terms =
+        only_one(tasks, |task| !ordered.is_empty() && count_shared_terms(&ordered, &terms(task)) == ordered.len());
+    let by_most_terms = || {
         only_one(tasks, |task| {
             let all = terms(task);
-            let shared = shared_terms(&all, &ordered);
+            let shared = count_shared_terms(&all, &ordered);
             shared >= 2 && shared * 2 > all.len()
         })
     };
-    let named = || {
+    let by_name = || {
         let is_name = |term: &&String| term.is_ascii() && term.len() > 2 && !clause.is_ascii();
         let names: Vec<&String> = ordered.iter().filter(is_name).collect();
         only_one(tasks, |task| names.iter().any(|name| terms(task).contains(name))).filter(|_| words().count() <= SHORT)
     };
     let may_differ = is_order && has_edited;
-    whole.or_else(|| most().or_else(named).filter(|_| may_differ))
+    by_all_terms.or_else(|| by_most_terms().or_else(by_name).filter(|_| may_differ))
 }
 
 /// Whether a Japanese order repeats a task with another ending of its verb: "索引に入れて" of "索引に入れる".
@@ -199,8 +200,8 @@ pub(super) fn only_one(tasks: &[&str], fits: impl Fn(&str) -> bool) -> Option<us
 }
 
 /// Returns so many tasks that share the most terms, if no other shares as many.
-fn best(said: &[String], tasks: &[&str], count: usize) -> Option<Vec<usize>> {
-    let shared = |task: &&str| shared_terms(&terms(task), said);
+fn closest_tasks(said: &[String], tasks: &[&str], count: usize) -> Option<Vec<usize>> {
+    let shared = |task: &&str| count_shared_terms(&terms(task), said);
     let mut counts: Vec<(usize, usize)> =
         tasks.iter().map(shared).enumerate().filter(|(_, shared)| *shared > 0).collect();
     counts.sort_by_key(|(_, shared)| std::cmp::Reverse(*shared));
@@ -219,7 +220,7 @@ pub(super) fn reported_in_another_language(report: &str, tasks: &[&str]) -> Opti
         let shared = ascii.iter().filter(|term| all.contains(term));
         shared.clone().count() >= 2 || shared.clone().any(is_identifier)
     };
-    let at = best(&ascii, tasks, 1)?[0];
+    let at = closest_tasks(&ascii, tasks, 1)?[0];
     (is_korean(report) != is_korean(tasks[at]) && is_named(&tasks[at])).then_some(at)
 }
 
@@ -253,7 +254,7 @@ pub(super) fn allowed(sentence: &str, tasks: &[&str]) -> Option<usize> {
     only_one(tasks, |task| {
         let folded = task.trim().to_lowercase();
         let asks = ASKS.begins(&folded) || KOREAN_ASKS.ends(&folded);
-        asks && !said.is_empty() && shared_terms(&said, &terms(task)) == said.len()
+        asks && !said.is_empty() && count_shared_terms(&said, &terms(task)) == said.len()
     })
 }
 

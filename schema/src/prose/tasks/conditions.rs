@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::reports::{is_no_report, lower_words, references, reports_an_end, without_quotations};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{have_same_stem, is_hangul, shared_terms, terms};
+use crate::prose::terms::{count_shared_terms, have_same_stem, is_hangul, terms};
 
 /// The metadata field for what a task waits for: a text, or the id of another memory.
 pub const BLOCKED_BY: &str = "blocked_by";
@@ -27,13 +27,13 @@ pub fn awaited(content: &str, metadata: &Map<String, Value>) -> Option<String> {
         // Whatever the text says, it waits for nothing any more.
         Some("") => None,
         Some(text) => Some(text.to_owned()),
-        None => find(content).map(|part| content[part.text].to_owned()),
+        None => find_awaited(content).map(|part| content[part.text].to_owned()),
     }
 }
 
 /// Returns a task without the part of its text that says what it waits for.
 pub(super) fn without_awaited(content: &str) -> String {
-    let Some(part) = find(content) else { return content.to_owned() };
+    let Some(part) = find_awaited(content) else { return content.to_owned() };
     let (before, after) = (content[..part.whole.start].trim_end(), content[part.whole.end..].trim_start());
     [before, after].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -41,7 +41,7 @@ pub(super) fn without_awaited(content: &str) -> String {
 /// Returns a task without the part that says what it waits for, or `None` if it is unclear where that part ends. It must be in brackets at
 /// the end of one line.
 pub fn with_awaited_removed(content: &str) -> Option<String> {
-    let part = find(content)?;
+    let part = find_awaited(content)?;
     let rest = &content[part.whole.clone()];
     let is_simple = rest.starts_with('(') && rest.ends_with(')') && rest.matches(['(', ')']).count() == 2;
     let is_end = content[part.whole.end..].trim_end_matches(['.', ' ']).is_empty() && !content.contains('\n');
@@ -57,7 +57,7 @@ struct AwaitedPart {
 }
 
 /// Within brackets the part ends with them, else with the sentence.
-fn find(content: &str) -> Option<AwaitedPart> {
+fn find_awaited(content: &str) -> Option<AwaitedPart> {
     let lower = content.to_lowercase();
     // If lower case has another length, offsets in it do not apply to the text.
     if lower.len() != content.len() {
@@ -107,8 +107,8 @@ pub fn came_about(text: &str, awaited: &str) -> bool {
     reports.map(without_quotations).any(|report| {
         let said = terms(&report);
         let is_named = references(awaited).any(|number| references(&report).any(|other| other == number))
-            || least > 0 && shared_terms(&objects, &said) >= least
-            || least == 0 && !all.is_empty() && shared_terms(&all, &said) == all.len();
+            || least > 0 && count_shared_terms(&objects, &said) >= least
+            || least == 0 && !all.is_empty() && count_shared_terms(&all, &said) == all.len();
         let is_report =
             !is_no_report(&report) && !lower_words(&report.to_lowercase()).any(|word| MENTIONS.contains(word));
         is_named && is_report && (reports_an_end(&report) || reports_arrival(&report))

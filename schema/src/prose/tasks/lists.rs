@@ -3,7 +3,7 @@
 use super::reports::{is_no_report, leaves_something, lower_words, reports_an_end};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{shared_terms, terms};
+use crate::prose::terms::{count_shared_terms, terms};
 
 /// Phrases in lower case before and behind a complete list of what is left.
 static LEFT_NEXT: WordList = WordList::phrases(
@@ -38,11 +38,11 @@ pub fn done_except_left(text: &str, listed: &[&str]) -> Vec<usize> {
         let Some(named) = everything_left(part) else { continue };
         let said = terms(&named);
         let (left, others): (Vec<usize>, Vec<usize>) =
-            (0..listed.len()).partition(|task| shared_terms(&tasks[*task], &said) > 0);
+            (0..listed.len()).partition(|task| count_shared_terms(&tasks[*task], &said) > 0);
         let joined: usize = AND.iter().map(|word| named.matches(word).count()).sum();
         let elsewhere: Vec<String> =
             parts.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, other)| terms(other)).collect();
-        let is_done = |task: &usize| left.len() > joined || shared_terms(&tasks[*task], &elsewhere) > 0;
+        let is_done = |task: &usize| left.len() > joined || count_shared_terms(&tasks[*task], &elsewhere) > 0;
         done.extend(others.into_iter().filter(|_| !left.is_empty()).filter(is_done));
     }
     done
@@ -111,7 +111,7 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
     if folded.contains(['?', '？']) || folded.chars().count() > LONGEST_LIST_ORDER {
         return Vec::new();
     }
-    let numbers = numbers(&folded);
+    let numbers = ordered_numbers(&folded);
     let is_whole = numbers.is_empty() && WHOLE_LIST.occurs_in(&folded) || folded.contains("번부터");
     let is_ordered = |at: &usize| is_whole || numbers.contains(&(at + 1));
     let is_open = |part: &&str| is_no_report(part) || names_everything_left(part);
@@ -123,16 +123,17 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
         reports.iter().filter(|part| is_single && reports_an_end(part)).map(|part| terms(part)).collect();
     let are_all_done = reports.iter().any(|part| ALL_DONE.occurs_in(&part.to_lowercase()));
     let edited = edited.to_lowercase();
-    let of_each = |parts: &[&str]| parts.iter().map(|part| terms(part)).collect::<Vec<_>>();
-    let (open_terms, report_terms) = (of_each(&open), of_each(&reports));
+    let terms_of_each = |parts: &[&str]| parts.iter().map(|part| terms(part)).collect::<Vec<_>>();
+    let (open_terms, report_terms) = (terms_of_each(&open), terms_of_each(&reports));
     let is_done = |at: &usize| {
         let all = terms(listed[*at]);
-        let most = |said: &[Vec<String>]| said.iter().map(|said| shared_terms(&all, said)).max().unwrap_or(0);
-        let (in_open, in_report) = (most(&open_terms), most(&report_terms));
+        let most_shared =
+            |said: &[Vec<String>]| said.iter().map(|said| count_shared_terms(&all, said)).max().unwrap_or(0);
+        let (in_open, in_report) = (most_shared(&open_terms), most_shared(&report_terms));
         let is_numbered = reports.iter().any(|part| reports_number(&part.to_lowercase(), at + 1));
         let is_in_code = in_open == 0 && all.iter().any(|term| is_identifier(term) && edited.contains(term.as_str()));
         let is_reported = in_report > in_open && (in_report >= 2 || in_report == all.len());
-        is_numbered || is_reported || most(&ends) > 0 || in_report >= in_open && (are_all_done || is_in_code)
+        is_numbered || is_reported || most_shared(&ends) > 0 || in_report >= in_open && (are_all_done || is_in_code)
     };
     (0..listed.len()).filter(is_ordered).filter(is_done).collect()
 }
@@ -158,7 +159,7 @@ fn is_identifier(term: &str) -> bool {
 static COUNTED: WordList = WordList::words("나 났 발생 실패 재시도 반복 시도 연속");
 
 /// Returns the numbers of the items that a prompt in lower case orders: "do 1 and 2", "1번이랑 2번".
-fn numbers(folded: &str) -> Vec<usize> {
+fn ordered_numbers(folded: &str) -> Vec<usize> {
     let is_separator = |c: char| !c.is_alphanumeric() && c != '%' && c != '.';
     let words: Vec<&str> = folded.split(is_separator).filter(|word| !word.is_empty()).collect();
     let is_english =
