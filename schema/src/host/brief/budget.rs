@@ -15,7 +15,7 @@ pub(super) struct BriefSection {
     /// Its own characters.
     share: usize,
     /// The most characters that it can get, however many are left.
-    most: usize,
+    limit: usize,
     /// Whether it only gets what no other section uses.
     is_filler: bool,
     lines: Vec<BriefLine>,
@@ -40,7 +40,7 @@ impl BriefSection {
         share: usize,
         lines: impl IntoIterator<Item = L>,
     ) -> Self {
-        Self { heading, share, most: usize::MAX, is_filler: false, lines: lines.into_iter().map(Into::into).collect() }
+        Self { heading, share, limit: usize::MAX, is_filler: false, lines: lines.into_iter().map(Into::into).collect() }
     }
 
     /// Returns a section that gets what the others do not use.
@@ -48,12 +48,12 @@ impl BriefSection {
         Self { is_filler: true, ..Self::new(heading, 0, lines) }
     }
 
-    pub(super) fn at_most(self, most: usize) -> Self {
-        Self { most, ..self }
+    pub(super) fn at_most(self, limit: usize) -> Self {
+        Self { limit, ..self }
     }
 
     /// The characters of the heading.
-    fn opening(&self) -> usize {
+    fn heading_size(&self) -> usize {
         if self.heading.is_empty() { 0 } else { self.heading.chars().count() + 2 }
     }
 }
@@ -78,13 +78,13 @@ pub(super) fn fill(sections: Vec<BriefSection>, size: usize) -> Filled {
     {
         let share = if shares > size { section.share * size / shares } else { section.share };
         let allowed = (share + unused).min(left);
-        let used = shown.add(section, allowed.min(section.most));
+        let used = shown.add(section, allowed.min(section.limit));
         unused = allowed - used;
         left -= used;
     }
     for is_filler in [false, true] {
         for (section, shown) in sections.iter().zip(&mut shown).filter(|(section, _)| section.is_filler == is_filler) {
-            left -= shown.add(section, left.min(section.most.saturating_sub(shown.characters)));
+            left -= shown.add(section, left.min(section.limit.saturating_sub(shown.characters)));
         }
     }
     if shown.iter().all(|shown| shown.count == 0) {
@@ -126,7 +126,7 @@ impl ShownLines {
     fn add(&mut self, section: &BriefSection, allowed: usize) -> usize {
         let before = self.characters;
         for line in &section.lines[self.count..] {
-            let opening = if self.count == 0 { section.opening() } else { 0 };
+            let opening = if self.count == 0 { section.heading_size() } else { 0 };
             let cost = opening + line.text.chars().count() + 1;
             if self.characters - before + cost > allowed {
                 break;

@@ -97,7 +97,7 @@ impl Knowledge {
         {
             for row in list(kind)?.into_iter().filter(|row| row.superseded_by.is_none()) {
                 let text = match kind {
-                    MemoryType::Task => task(rows, &row)?,
+                    MemoryType::Task => task_text(rows, &row)?,
                     _ => clean_line(&row.memory.content),
                 };
                 let standing = rows.standing(&row)?;
@@ -236,15 +236,16 @@ impl Knowledge {
         self.letters.get_or_init(of_entries).iter().any(|entry| entry.contains(&text))
     }
 
-    fn of(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {
+    fn of_kinds(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| !entry.is_replaced && kinds.contains(&entry.row.memory.kind))
     }
 
     /// Returns the open tasks, newest first. Those that were found in text before `since` are only counted.
     pub(super) fn tasks(&self, since: Option<Moment>) -> BriefSection {
-        let open = self.of(&[MemoryType::Task]).filter(|entry| entry.row.is_open_task());
+        let open = self.of_kinds(&[MemoryType::Task]).filter(|entry| entry.row.is_open_task());
         let (old, listed): (Vec<&Entry>, Vec<&Entry>) = open.partition(|entry| entry.was_found_before(since));
-        let mut lines: Vec<BriefLine> = listed.iter().map(|task| line("- [ ] ", &task.text, &task.row)).collect();
+        let mut lines: Vec<BriefLine> =
+            listed.iter().map(|task| memory_line("- [ ] ", &task.text, &task.row)).collect();
         if !old.is_empty() {
             let count = format!("- {} from earlier sessions, perhaps done: memory_search with type=task", old.len());
             lines.push(count.into());
@@ -274,11 +275,11 @@ impl Knowledge {
     /// Returns failures that are still open.
     pub(super) fn failures(&self) -> BriefSection {
         let failures = self.unresolved().into_iter().filter(|row| !self.is_of_shown_session(row));
-        BriefSection::new("Failing", 250, failures.map(failure))
+        BriefSection::new("Failing", 250, failures.map(failure_line))
     }
 
     fn not_shown(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {
-        self.of(kinds).filter(|entry| entry.row.path != LONG_TERM_FILE && !self.is_of_shown_session(&entry.row))
+        self.of_kinds(kinds).filter(|entry| entry.row.path != LONG_TERM_FILE && !self.is_of_shown_session(&entry.row))
     }
 
     fn is_of_shown_session(&self, row: &MemoryRow) -> bool {
@@ -301,14 +302,14 @@ impl Knowledge {
         let is_in = |row: &&MemoryRow| {
             row.memory.session_id == session_id || row.state.repeated_at.is_some_and(|at| at.unix() >= began.unix())
         };
-        self.unresolved().into_iter().filter(is_in).map(failure).collect()
+        self.unresolved().into_iter().filter(is_in).map(failure_line).collect()
     }
 
     /// Returns the conclusions of one session.
     pub(super) fn concluded_in(&self, session_id: &str) -> Vec<BriefLine> {
         let kinds = [MemoryType::STATEMENTS.as_slice(), &[MemoryType::ErrorFix, MemoryType::Learning]].concat();
         let mut found: Vec<&Entry> =
-            self.of(&kinds).filter(|entry| entry.row.memory.session_id == session_id).collect();
+            self.of_kinds(&kinds).filter(|entry| entry.row.memory.session_id == session_id).collect();
         found.sort_by_key(|entry| entry.row.order());
         found.into_iter().map(Entry::line).collect()
     }
@@ -329,7 +330,7 @@ impl Entry {
     }
 
     fn line(&self) -> BriefLine {
-        let BriefLine { text, id } = line("- ", &self.text, &self.row);
+        let BriefLine { text, id } = memory_line("- ", &self.text, &self.row);
         let changed = self.changed.as_ref().map(|changed| format!("; {})", clean_line(changed)));
         let marked = changed.and_then(|changed| Some(text.strip_suffix(')')?.to_owned() + &changed));
         BriefLine { text: marked.unwrap_or(text), id }
@@ -337,7 +338,7 @@ impl Entry {
 }
 
 /// Formats a failure: what was tried (without the tool's name), its cause, and how often it happened.
-fn failure(row: &MemoryRow) -> BriefLine {
+fn failure_line(row: &MemoryRow) -> BriefLine {
     let content = &row.memory.content;
     let what = content.split_once(" failed: ").filter(|(tool, _)| !tool.contains(char::is_whitespace));
     let what = what.map_or(content.as_str(), |(_, what)| what).replacen('\n', ": ", 1);
@@ -345,13 +346,13 @@ fn failure(row: &MemoryRow) -> BriefLine {
         0 => String::new(),
         more => format!(", {} times", more + 1),
     };
-    let BriefLine { text, id } = line("- ", &what, row);
+    let BriefLine { text, id } = memory_line("- ", &what, row);
     let text = text.strip_suffix(')').map_or(text.clone(), |text| format!("{text}{times})"));
     BriefLine { text, id }
 }
 
 /// Returns the text of a task and what it waits for, unless that is done.
-fn task(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
+fn task_text(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
     let text = tasks::in_one_line(&row.memory.content);
     let Some(awaited) = tasks::awaited(&row.memory.content, &row.memory.attributes.metadata) else {
         return Ok(text);
@@ -400,7 +401,7 @@ fn without_sentence(text: &str, sentence: &str) -> String {
 }
 
 /// Formats a memory: its text, the author if it is shared, its date and its id.
-pub(super) fn line(mark: &str, text: &str, row: &MemoryRow) -> BriefLine {
+pub(super) fn memory_line(mark: &str, text: &str, row: &MemoryRow) -> BriefLine {
     let id = row.memory.id.as_str();
     let short: String = id.chars().take(SHOWN_DIGITS).collect();
     let author = team_author(&row.path).map(|author| format!("{author}, ")).unwrap_or_default();

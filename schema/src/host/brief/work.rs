@@ -46,11 +46,14 @@ pub(super) struct Sessions {
 pub(super) fn sessions(found: &[SessionRecord], knowledge: &Knowledge) -> Sessions {
     let validity = Validity::new(knowledge, found);
     let (last, earlier) = found.split_at(found.len().min(1));
-    let last = last.iter().flat_map(|record| session(record, &validity));
+    let last = last.iter().flat_map(|record| session_lines(record, &validity));
     let earlier = earlier.iter().filter_map(|record| in_one_line(record, &validity));
     Sessions {
         outlines: [BriefSection::new("Last session", 700, last), BriefSection::new("Before that", 400, earlier)],
-        turns: BriefSection::filler("Asked and answered in these sessions", turns(found, &validity, Titles::Shown)),
+        turns: BriefSection::filler(
+            "Asked and answered in these sessions",
+            turn_lines(found, &validity, Titles::Shown),
+        ),
     }
 }
 
@@ -60,7 +63,7 @@ pub(super) fn earlier(found: &[SessionRecord], knowledge: &Knowledge) -> [BriefS
     let lines = found.iter().filter_map(|record| in_one_line(record, &validity));
     [
         BriefSection::filler("Earlier sessions", lines),
-        BriefSection::filler("Asked and answered in earlier sessions", turns(found, &validity, Titles::Shown)),
+        BriefSection::filler("Asked and answered in earlier sessions", turn_lines(found, &validity, Titles::Shown)),
     ]
 }
 
@@ -84,7 +87,7 @@ pub(super) fn before_cleared(
     let earlier = &found[usize::from(is_cleared)..];
     Ok([
         BriefSection::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)),
-        BriefSection::filler("Asked and answered in earlier sessions", turns(earlier, &validity, Titles::Hidden)),
+        BriefSection::filler("Asked and answered in earlier sessions", turn_lines(earlier, &validity, Titles::Hidden)),
     ])
 }
 
@@ -115,7 +118,7 @@ pub(super) fn resumed(
 ) -> rusqlite::Result<Option<BriefSection>> {
     let record = SessionRecord::compose(rows, session_id)?.filter(SessionRecord::is_real);
     Ok(record.map(|record| {
-        let mut lines = session(&record, &Validity::new(knowledge, std::slice::from_ref(&record)));
+        let mut lines = session_lines(&record, &Validity::new(knowledge, std::slice::from_ref(&record)));
         if !record.open_steps.is_empty() {
             let open = format!("Open: {}", shortened(&listed(&record.open_steps, 5, "; "), LONGEST_LINE));
             lines.insert(lines.len().min(2), open);
@@ -158,7 +161,7 @@ pub(super) fn this_session(
 }
 
 /// Describes one session, the most important line first.
-fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
+fn session_lines(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
     let time = record.started.time();
     let mut first = format!("{} {}", record.started.date(), &time[..5]);
     if let Some(branch) = &record.place.branch {
@@ -210,7 +213,7 @@ enum Titles {
 }
 
 /// Returns the turns of sessions, newest first, and the reports of their subagents. Outcomes are shown already.
-fn turns(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles) -> Vec<String> {
+fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles) -> Vec<String> {
     let of_session = |record: &SessionRecord| -> Vec<String> {
         let date = record.started.date();
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
