@@ -29,7 +29,7 @@ pub enum ValueKind {
 const LEAST_SAME: usize = 3;
 const LEAST_CHANGED: usize = 2;
 
-/// The least share of the longer text's terms that texts have in common that say the same.
+/// The least share of the longer text's terms that texts with the same meaning share.
 const SAME_SHARE: f32 = 0.8;
 
 /// The longest quoted value, in bytes.

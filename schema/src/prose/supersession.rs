@@ -160,7 +160,7 @@ impl Statement {
         common >= least && (is_same_subject || numbers_of_unit.len() == 2)
     }
 
-    /// Whether it leaves a name that the older statement chooses, or a number of it.
+    /// Whether it drops a chosen name or a number of the older statement.
     fn leaves_choice(&self, older: &Self) -> bool {
         self.given_up.iter().filter(|given_up| given_up.scope == Scope::Chosen).any(|given_up| {
             let has_number = |(number, unit): &(f64, String)| {

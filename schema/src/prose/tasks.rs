@@ -138,7 +138,7 @@ fn only_matching_task(report: &str, said: &[String], tasks: &[&str]) -> Option<u
     })
 }
 
-/// Returns the terms of who did it, directly before a Korean verb: "CS" of "주문 보정은 CS에서 끝냈대요". Without hearsay, "에서" marks a place
+/// Returns the terms of the person directly before a Korean verb: "CS" of "주문 보정은 CS에서 끝냈대요". Without hearsay, "에서" marks a place
 /// unless a team is named.
 fn agent(report: &str) -> Vec<String> {
     static PEOPLE: WordList = WordList::words("께서 님이 팀이 팀에서 쪽에서 측에서");

@@ -89,7 +89,7 @@ static GIVES_UP_BEHIND: WordList = WordList::phrases(
     "goe away|has to go|must go|didnt work out|doesnt work out|isnt working out|is a dead end|was a dead end",
 );
 
-/// Korean nouns for events. That one failed gives up nothing: "빌드 망했네".
+/// Korean nouns for events, whose failure gives up nothing: "빌드 망했네".
 static EVENTS: WordList = WordList::words("로그인 빌드 배포 실행 요청 커밋 테스트");
 
 /// Verbs after "no longer" and "stop", which are not part of what is given up.

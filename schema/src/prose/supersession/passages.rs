@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Statement, Strictness};
 use crate::prose::sentences::sentences;
 
-/// The words of a choice that says nothing else: "Automerge. Full history is a feature for us."
+/// The words of a sentence that only chooses: "Automerge. Full history is a feature for us."
 const FEW_WORDS: usize = 1;
 
 /// How many statements are compared with a sentence: those that share its rarest terms.

@@ -65,8 +65,8 @@ fn complains(sentence: &str) -> bool {
     words.any(|word| COMPLAINTS.contains(word)) || KOREAN_COMPLAINTS.occurs_in(&lower)
 }
 
-/// Returns what a sentence changes to something else, which may be nothing but what the sentence before complains about: "move the queue
-/// to SQS", "조항 단위로 바꿔", "NVENC로 직접 인코딩합시다".
+/// Returns what a sentence changes to something else, or nothing if the sentence before names it: "move the queue to SQS",
+/// "조항 단위로 바꿔", "NVENC로 직접 인코딩합시다".
 fn changed_to_another(sentence: &str, tokens: &[ProseToken]) -> Option<Vec<String>> {
     static CHANGES: WordList = WordList::words("convert move moving migrate migrating swap switch switching");
     static TO: WordList = WordList::words("onto over to");

@@ -63,7 +63,7 @@ static DROPS: WordList = WordList::phrases(
 );
 static PUT_OFF: WordList = WordList::phrases("until|unless| yet|for now|first|나중|일단|먼저|아직|まだ|後で");
 
-/// Words that point at what the clause before is about.
+/// Words that refer to the clause before.
 static POINTS_BACK: WordList = WordList::words("it that those them this 그건 그거 그것도 それ");
 
 /// Returns the task of the list before a prompt that the prompt drops, by its number or by a word that no other task has: "3 never gonna
@@ -199,7 +199,7 @@ pub(super) fn only_one(tasks: &[&str], fits: impl Fn(&str) -> bool) -> Option<us
     fitting.next().filter(|_| fitting.next().is_none())
 }
 
-/// Returns so many tasks that share the most terms, if no other shares as many.
+/// Returns the `count` tasks that share the most terms, unless another ties.
 fn closest_tasks(said: &[String], tasks: &[&str], count: usize) -> Option<Vec<usize>> {
     let shared = |task: &&str| count_shared_terms(&terms(task), said);
     let mut counts: Vec<(usize, usize)> =

@@ -12,13 +12,13 @@ use crate::prose::terms::{count_shared_terms, have_same_stem, is_hangul, terms};
 /// The metadata field for what a task waits for: a text, or the id of another memory.
 pub const BLOCKED_BY: &str = "blocked_by";
 
-/// The bytes at the beginning of a word that all its forms have.
+/// How many first bytes all forms of a word share.
 const SAME_BEGINNING: usize = 4;
 
 /// The maximum length of a text that is searched, in bytes.
 const LONGEST_TEXT: usize = 16 * 1024;
 
-/// The share of the terms that a report must name of three or more.
+/// The share of three or more terms that a report must name.
 const LEAST_SHARE: f32 = 0.66;
 
 /// Returns what a task waits for, from its metadata or its text, as in `Release 1.2 (blocked by: review of Kim)`.
@@ -56,7 +56,7 @@ struct AwaitedPart {
     text: Range<usize>,
 }
 
-/// Within brackets the part ends with them, else with the sentence.
+/// Finds the part, which ends with its bracket or the sentence.
 fn find_awaited(content: &str) -> Option<AwaitedPart> {
     let lower = content.to_lowercase();
     // If lower case has another length, offsets in it do not apply to the text.
@@ -139,17 +139,17 @@ static ARRIVALS: WordList = WordList::words(
 static MENTIONS: WordList =
     WordList::words("based called defined described discussed expected listed mentioned named used");
 
-/// Words that do so after a verb: "it is out", "the report came in".
+/// Words of arrival after a verb: "it is out", "the report came in".
 static THERE: WordList = WordList::words("available back done green here in live out ready there through up");
 static BEFORE_THERE: WordList = WordList::words("are came come comes got is went");
 
-/// Korean words that report the same.
+/// Korean words of arrival.
 static KOREAN_ARRIVALS: WordList = WordList::phrases(
     "왔어|왔습|왔네|왔음|왔다|왔고|도착|받았|받음|승인됐|승인됨|승인났|승인 났|승인해|승인했|나왔|났어|났습|났음|났네|떨어졌|떨어짐|풀렸|풀림|\
      올라왔|올라옴|들어왔|들어옴|복귀|답변 |답 줬|줬어|줬습|줬음|주셨|보내줬|통과|합의됐|합의했|머지됐|머지됨|병합됐|배포됐|배포됨|열렸|열림|발급됐|발급됨",
 );
 
-/// Nouns of what others do, which reports express as a verb.
+/// Nouns that a report expresses as a verb.
 static OUTCOMES: WordList = WordList::words(
     "answer approval arrival confirmation delivery go-ahead ok okay reply response review sign-off signature signoff \
      승인 검토 리뷰 답변 회신 확인 결재 도착 답",

@@ -5,7 +5,7 @@ use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{count_shared_terms, terms};
 
-/// Phrases in lower case before and behind a complete list of what is left.
+/// Phrases in lower case before and after a complete list of what is left.
 static LEFT_NEXT: WordList = WordList::phrases(
     "what is left is|what's left is|all that is left is|all that's left is|the only thing left is|the only point left is|\
      the only open point is|the only open item is|what's left from the list is|what's left of the list is|what's left on the list is|\
@@ -72,8 +72,8 @@ fn everything_left(sentence: &str) -> Option<String> {
     next.or_else(|| split(&LEFT_BEFORE).map(|(before, _)| before)).or_else(|| left_now(&folded)).or_else(leaves)
 }
 
-/// Returns what a Korean sentence in lower case lists as left now: "이제 A와 B가 남았습니다". One thing may be among others, and something may
-/// be left of a thing.
+/// Returns what a Korean sentence in lower case lists as left now: "이제 A와 B가 남았습니다". One thing alone, or something
+/// within another, does not count.
 fn left_now(folded: &str) -> Option<String> {
     let listed = folded.trim_end_matches(['.', '!', ' ']).strip_prefix("이제 ")?;
     let phrase = LEFT_NOW.iter().find(|phrase| listed.ends_with(**phrase))?;
@@ -117,7 +117,7 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
     let is_open = |part: &&str| is_no_report(part) || names_everything_left(part);
     let parts = sentences(answer).into_iter().flat_map(|sentence| sentence.split(", and "));
     let (open, reports): (Vec<&str>, Vec<&str>) = parts.partition(is_open);
-    // An end that is reported after "do 3 now" is the end of that item, even if it is named by one word.
+    // After "do 3 now", a reported end is the end of that item, even if only one word names it.
     let is_single = numbers.len() == 1 && !leaves_something(answer);
     let ends: Vec<Vec<String>> =
         reports.iter().filter(|part| is_single && reports_an_end(part)).map(|part| terms(part)).collect();

@@ -62,7 +62,7 @@ pub(super) fn is_no_report(sentence: &str) -> bool {
         || words.any(|word| OPEN_WORDS.contains(word) || DOUBTS.contains(word) || word.ends_with("n't"))
 }
 
-/// Returns the words of a text in lower case. `cancelled_at` is one: the name of a column, which cancels nothing.
+/// Returns the words of a text in lower case. `cancelled_at` is one word, and cancels nothing.
 pub(super) fn lower_words(lower: &str) -> impl Iterator<Item = &str> + Clone {
     lower.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '_')).filter(|word| !word.is_empty())
 }
@@ -72,7 +72,7 @@ pub(super) static STATES: WordList = WordList::phrases(
     "is gone|are gone| are in| are live| came for free| is gone| is in| is live| is there| running since| went in| went live| went out| works| work now| work since",
 );
 
-/// The most words of a report that only its last word makes one.
+/// The most words of a report that only its last word shows.
 const SHORT_REPORT: usize = 4;
 
 /// Phrases of open work, in lower case.
