@@ -43,7 +43,7 @@ const WITH_CUE: f32 = 0.75;
 /// The confidence that suffices for a sentence that states a conclusion by its opening.
 const LEAST_STATED: f32 = 0.08;
 
-/// In plain words of a person, the least probability that there is a conclusion of any kind.
+/// The least probability of a conclusion of any kind in plain words of a person.
 const LEAST_PLAIN: f32 = 0.1;
 
 /// The weight that the opening of a sentence has in the guess of a kind.

@@ -178,7 +178,7 @@ fn session_lines(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String>
     lines
 }
 
-/// Returns what was reported of an earlier turn without the steps that were open then. Those that still are, are listed as tasks.
+/// Returns a report of an earlier turn without its open steps. Those that are still open are listed as tasks.
 fn without_open_steps(text: &str) -> Option<String> {
     let names_steps = |sentence: &str| {
         let lead = sentence.split_once(':').map_or("", |(lead, _)| lead.trim());

@@ -15,7 +15,7 @@ pub enum Speaker {
 /// How many features a sentence has besides its tokens.
 pub const FEATURES: usize = 8;
 
-/// How many sentences of a message are judged. Of more, the last ones are.
+/// The most sentences of a message that are judged, the last ones.
 const MOST_SENTENCES: usize = 200;
 
 /// A sentence and everything that it is judged by.

@@ -11,7 +11,7 @@ static LEAD_INS: WordList = WordList::phrases(
      오케이|자",
 );
 
-/// Words that make a statement an idea, a step of now, or the words of somebody else.
+/// Words that make a statement an idea, a next step, or the words of somebody else.
 static DOUBTS: WordList = WordList::phrases(
     "maybe|perhaps|might|could|if|what if|for now|just this once|this time|temporarily|today|tomorrow|nothing|\
      not sure|the next|the flow|lunch|a break|고마워|감사|what do you think|says|said|tells|suggests|quick|하자고|하자는|가자고|가자는|\
@@ -26,7 +26,7 @@ static DECIDES: WordList = WordList::phrases(
      we have decided|i decided to |we've agreed |we have agreed |settled: |final: |final decision|decided: |agreed: ",
 );
 
-/// Beginnings that decide if a reason or an alternative follows, and that otherwise are steps of now.
+/// Beginnings that decide if a reason or an alternative follows, and otherwise are next steps.
 static MAY_DECIDE: WordList = WordList::phrases(
     "let's use |let's keep |let's return |let's store |let's make |let's drop |we will use |we'll use |we'll keep |\
      we use |use ",
@@ -34,7 +34,7 @@ static MAY_DECIDE: WordList = WordList::phrases(
 static REASONS: WordList =
     WordList::phrases(", not | and not | instead of | rather than | because | since |; | is overkill| are overkill");
 
-/// Words of steps of now: what they decide about is here, or serves to find something.
+/// Words of immediate steps, which point at something here or serve a search.
 static OF_NOW: WordList =
     WordList::phrases("this|that|it|your|my|the debugger|to find|to reproduce|to check|to see|to test|again");
 

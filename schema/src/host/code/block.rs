@@ -1,5 +1,5 @@
 //! Finds the definition that a name in a file begins, without a parser: a line with the name, and the lines below it that are indented more.
-//! Exact bytes, because a change of white space can be a change of meaning.
+//! Compares exact bytes, because white space can carry meaning.
 
 use memchr::memmem::Finder;
 use sha2::{Digest as _, Sha256};
@@ -59,7 +59,7 @@ pub(super) fn find_same_lines(text: &[u8], symbol: &CodeSymbol) -> Option<u64> {
     let is_same = |index: &usize| hash_bytes(lines.block(*index)) == symbol.hash;
     let mut found = lines.places(&symbol.name).into_iter().map(|(index, _)| index).filter(is_same);
     let first = found.next()?;
-    // Of several places, the one where it was.
+    // Of several places, prefers the old one.
     let at = [first].into_iter().chain(found).find(|index| *index as u64 + 1 == symbol.line).unwrap_or(first);
     Some(at as u64 + 1)
 }

@@ -1,4 +1,4 @@
-//! Says whether the code that a memory is about has changed since. Only for memories that are shown, and without changing anything.
+//! Checks whether the code that a shown memory is about changed since. Changes nothing itself.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};

@@ -84,8 +84,8 @@ impl RenamedFiles {
         }
     }
 
-    /// Finds the path where the content of a file is now that is missing since a moment: all of it, or the lines of its function in a file
-    /// of the same name. Of several such files, none is the renamed one.
+    /// Finds the file that now has the content of a file which is missing since a moment: all of it, or the lines of its function in a
+    /// file of the same name. There must be only one.
     pub(super) fn new_path(&mut self, anchor: &CodeAnchor, since: Moment) -> RenameResult {
         let Some(files) = self.files(&anchor.path) else { return RenameResult::Unknown };
         if self.known_at.replace(files.made_at) != Some(files.made_at) {
@@ -100,8 +100,7 @@ impl RenamedFiles {
         }
     }
 
-    /// Returns the list of files, and makes a new one if it is old or has a file that is `missing` now. While that is made elsewhere, there
-    /// is none.
+    /// Returns the list of files, and renews it if it is old or contains the `missing` file. Returns `None` while a thread renews it.
     fn files(&self, missing: &str) -> Option<Arc<FileList>> {
         let mut listing = locked(&self.listing);
         let is_current = |files: &Arc<FileList>| files.made_at.elapsed() < LISTED_FOR && !files.contains(missing);

@@ -133,7 +133,7 @@ fn around(changed: &Changed<'_>, new: &str, content: Option<&str>, form: FileFor
     enclosing(&before, changed.indent(), form == FileForm::Prose)
 }
 
-/// Summarises a file that was written by its head.
+/// Summarises a written file by its head.
 fn written(content: &str, sanitizer: &Sanitizer) -> Option<String> {
     let content = clean(content, sanitizer)?;
     if is_generated(&content) {

@@ -183,7 +183,7 @@ pub(super) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Payload
     })
 }
 
-/// Returns JSON that ends within a text with its end, so that it can be parsed.
+/// Completes JSON that ends within a text, so that it can be parsed.
 pub(super) fn complete(bytes: &[u8]) -> Vec<u8> {
     let (mut ends, mut is_text, mut escape) = (Vec::new(), false, None);
     for (at, byte) in bytes.iter().enumerate() {
