@@ -27,18 +27,18 @@ const FEW: usize = 5;
 /// Characters per hit besides its texts: field names, quotes, numbers.
 const OVERHEAD: usize = 185;
 
-/// Lead of a first hit with high confidence: from it on, nine of ten are right on every set. docs/dev/retrieval.md has the figures.
+/// Least lead of a first hit with high confidence: nine of ten are right on every set. docs/dev/retrieval.md has the figures.
 const HIGH_LEAD: f32 = 0.35;
 
 /// Score and lead of a passage below the threshold that is shown nevertheless.
 const SUGGESTED_FROM: f32 = 0.22;
 const SUGGESTED_LEAD: f32 = 0.3;
 
-/// With fewer hits, weak answers are shown from these scores on: of the same sessions or in a small store, and of others if they have words
-/// of the question.
+/// With fewer hits, a search adds weak answers from these scores on: in sessions of hits or a small store, and elsewhere with words of the
+/// question.
 const FEW_HITS: usize = 3;
 const ANSWER_FROM: f32 = 0.15;
-/// The content words of a question from which the nearest answers of a small store are shown whatever their scores.
+/// Least content words of a question that shows the nearest answers of a small store whatever their scores.
 const QUESTION_WORDS: usize = 3;
 const OTHER_ANSWER_FROM: f32 = 0.2;
 
@@ -115,8 +115,7 @@ pub(super) fn build_output(
     })
 }
 
-/// Removes the best weak answers and statements. A hit on a file or a summary often leads to the session that has the answer in other
-/// words.
+/// Takes the best answers and statements out of `weak`. A hit on a file or summary often leads to the session that answers in other words.
 fn weak_answers(
     hits: &[RankedCandidate],
     weak: &mut Vec<RankedCandidate>,

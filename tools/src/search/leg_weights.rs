@@ -10,7 +10,7 @@ const WITH_SENTENCES: LegWeights = LegWeights { words: 65, vector: 25 };
 
 /// Factor of the vector's weight in a long passage, which has many words of the question by chance.
 const VECTOR_IN_LONG: f32 = 4.0;
-/// That factor for a model that reads sentences: it must squeeze a long text into one vector.
+/// The same for a model that reads sentences: one vector holds little of a long text.
 const VECTOR_OF_SENTENCES_IN_LONG: f32 = 0.3;
 /// Factor of the vector's weight in another script, where most words match through the glossary only.
 const VECTOR_IN_OTHER_SCRIPT: f32 = 6.0;

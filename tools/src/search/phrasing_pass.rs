@@ -16,7 +16,7 @@ use crate::error::ToolError;
 use crate::fulltext::CorpusStats;
 use crate::index::Index;
 
-/// Why a search goes by words although there is a model.
+/// Why a search with a model uses words only.
 const UNKNOWN: &str = "the model does not know the script of this query";
 
 /// Least share of a question that the built-in model must know, because single letters are in every text.
@@ -30,7 +30,7 @@ pub(super) struct PhrasingPass<'s> {
     asked_times: AskedTimes,
     breadth: Breadth,
     vector_question: Option<VectorQuestion>,
-    /// Why this phrasing is not compared by vectors although there is a model.
+    /// Why this phrasing uses words only although there is a model.
     pub(super) cause: Option<String>,
 }
 
@@ -51,7 +51,7 @@ fn knows_script(model: &EmbeddingModel, phrasing: &Phrasing) -> bool {
         || model.local_model.coverage(phrasing.question()) >= MIN_COVERAGE
 }
 
-/// Splits off why something is unavailable, which is no error of the search.
+/// Separates the reason why something is unavailable from real errors.
 pub(super) fn split_cause<T>(result: Result<T, ToolError>) -> Result<(Option<T>, Option<String>), ToolError> {
     match result {
         Ok(value) => Ok((Some(value), None)),

@@ -92,7 +92,7 @@ fn order(ranked: &mut [RankedCandidate], context: &RankContext<'_>) {
     });
 }
 
-/// Marks statements as superseded that a newer one among the first plainly replaces, unless a person kept both, and returns whether there are any.
+/// Marks statements as superseded that a newer one plainly replaces, unless a person kept both. Returns whether there are any.
 fn mark_outdated(ranked: &mut [RankedCandidate], is_kept: &dyn Fn(&MemoryId, &MemoryId) -> bool) -> bool {
     let mut stated: Vec<(&mut MemoryRow, Statement)> = Vec::new();
     for ranked in ranked.iter_mut().take(COMPARED) {
@@ -127,7 +127,7 @@ fn mark_outdated(ranked: &mut [RankedCandidate], is_kept: &dyn Fn(&MemoryId, &Me
 fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
     let memory = passage.memory();
     let curated = match memory {
-        // A summary that was composed of what the session said is no better than that.
+        // A composed summary only repeats what its session says.
         Some(memory) if memory.kind == MemoryType::SessionSummary && memory.attributes.auto => false,
         Some(memory) => !memory.kind.is_event() || passage.path() == LONG_TERM_FILE,
         None => passage.at().is_none(),

@@ -33,7 +33,7 @@ pub(super) fn parse_relative(text: &str, today: NaiveDate) -> Vec<DaySpan> {
     for (phrases, unit, back) in PHRASES {
         for phrase in phrases.split(' ').map(|phrase| phrase.replace('_', " ")) {
             while let Some(at) = find_phrase(&rest, &phrase) {
-                // Longer phrases are listed first, and their text is used up.
+                // Longer phrases come first, and their text matches once.
                 rest[at..at + phrase.len()].fill(b'.');
                 spans.extend(span_back(today, unit, back));
             }
@@ -43,7 +43,7 @@ pub(super) fn parse_relative(text: &str, today: NaiveDate) -> Vec<DaySpan> {
     spans
 }
 
-/// The seasons that a question names, in the year that it names or the last one, as in the north.
+/// The seasons that a question names, in its year or the last one, on the northern hemisphere.
 pub(super) fn parse_seasons(text: &str, today: NaiveDate) -> Vec<DaySpan> {
     let is_year = |word: &&str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
     let year = text.split(|c: char| !c.is_ascii_digit()).find(is_year).and_then(|year| year.parse().ok());
@@ -88,7 +88,7 @@ pub(super) fn is_relative(word: &str) -> bool {
         || matches!(word.as_str(), "ago" | "전" | "전에" | "назад" | "hace" | "vor")
 }
 
-/// The calendar unit that began so many units before that of `today`.
+/// The calendar unit that is `back` units before that of `today`.
 fn span_back(today: NaiveDate, unit: Unit, back: u32) -> Option<DaySpan> {
     let day = match unit {
         Unit::Day => today.checked_sub_days(Days::new(back.into())),

@@ -152,7 +152,7 @@ impl<'q> RelevanceScorer<'q> {
                     places.extend(covers.map(|cover| (offset + hit.word, cover.word)));
                 });
             });
-            // Words that nobody wrote into the text do not make it longer.
+            // Words outside the text do not count towards its length.
             length += if times == ALSO { 0 } else { read };
         }
         let norm = (1.0 - LENGTH + LENGTH * length as f32 / self.average_length).min(MAX_LENGTH_RATIO);
@@ -203,7 +203,7 @@ impl<'q> RelevanceScorer<'q> {
         self.weights.len()
     }
 
-    /// The words of the query that occur, as bits; those behind the 64th are left out.
+    /// The words of the query that occur, as bits; those after the 64th are skipped.
     pub(crate) fn matched_words(&self, evidence: &TermEvidence) -> u64 {
         let bits = evidence.strengths.iter().take(64).enumerate().filter(|(_, strength)| **strength > 0.0);
         bits.fold(0, |bits, (word, _)| bits | 1 << word)

@@ -98,7 +98,7 @@ pub(super) struct SearchFilter {
     pub(super) path: Option<String>,
     /// A comparable tag.
     pub(super) tag: Option<String>,
-    /// What a model knows already.
+    /// A model's current turn.
     pub(super) echo: Option<EchoFilter>,
 }
 

@@ -69,7 +69,7 @@ static HAN: WordList = WordList::words(
 ",
 );
 
-/// Fewer function words do not tell a language.
+/// Least function words that show a language.
 const LEAST_WORDS: usize = 2;
 
 /// Removes function words from a question, unless nothing else is left.

@@ -1,4 +1,4 @@
-//! Features of a passage that need no understanding: whether it asks, tells a time, or quotes a speaker.
+//! Features of questions and passages: whether they ask, or name a time, an identifier or a speaker.
 
 use std::collections::HashSet;
 
@@ -50,8 +50,8 @@ static DECISION_PARTS: WordList = WordList::phrases(
     "기로 했|기로 한|기로 결정|정했|정한|결정|골랐|고른|선택|쓰나|쓰지|써야|決め|使い|決定|决定|选择|решил",
 );
 
-/// Returns the identifier that a question consists of: `toLogicalProperty`, `ledger_entries`, `order-lag-scaler`. Words with hyphens such as
-/// "end-to-end" are none.
+/// Returns the identifier that a question consists of: `toLogicalProperty`, `ledger_entries`, `order-lag-scaler`, but not
+/// "end-to-end".
 pub(super) fn identifier(question: &str) -> Option<&str> {
     static FUNCTION_WORDS: WordList = WordList::words("a and by in of on or the to");
     let name = question.trim().trim_matches(|c: char| !c.is_alphanumeric() && c != '_');

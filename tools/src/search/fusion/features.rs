@@ -1,4 +1,4 @@
-//! What adds to a score or lowers it apart from words and meaning: length, questions, times and speakers.
+//! Bonuses and penalties apart from words and meaning: for length, questions, times and speakers.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ const SPEAKER_BONUS: f32 = 0.07;
 /// Bonus of a passage of the day that the question names.
 const DATE_BONUS: f32 = 0.3;
 
-/// What a question asks for besides its words.
+/// Features of a question besides its words.
 #[derive(Debug)]
 pub(super) struct QuestionFeatures<'a> {
     asks_when: bool,
@@ -37,7 +37,7 @@ impl<'a> QuestionFeatures<'a> {
         }
     }
 
-    /// What is added to the score of a passage of `length` tokens.
+    /// Bonuses minus penalties of a passage of `length` tokens.
     pub(super) fn bonus(&self, passage: &Passage, length: u32, is_question: bool) -> f32 {
         let text = passage.text();
         let mut bonus = -SHORT_PASSAGE * (1.0 - ((length as f32).ln_1p() / ENOUGH_TOKENS.ln()).min(1.0));

@@ -16,7 +16,7 @@ use crate::text::units::split_units;
 /// Weight of a synonym relative to the word: in its language, and in another one, where the word itself cannot occur.
 const SAME_LANGUAGE_WEIGHT: f32 = 0.6;
 const OTHER_LANGUAGE_WEIGHT: f32 = 0.9;
-/// The weight of the name of something that is one of it, such as Postgres for `database`.
+/// The weight of the name of an instance, such as Postgres for `database`.
 const KIND_WEIGHT: f32 = 0.5;
 /// Factor for a word of a listed phrase: a `request` is only a part of a `pull request`.
 const PHRASE_PART_WEIGHT: f32 = 0.7;

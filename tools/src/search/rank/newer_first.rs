@@ -46,7 +46,7 @@ pub(super) fn reorder(ranked: &mut [RankedCandidate], context: &RankContext<'_>)
     }
 }
 
-/// What a text says about change.
+/// How a text announces a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChangeSign {
     Changes,

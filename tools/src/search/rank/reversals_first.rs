@@ -1,4 +1,4 @@
-//! Puts a memory that replaces another before it, also prompts and answers: "no, back to TOML".
+//! Puts a memory before the one that it replaces, also prompts and answers: "no, back to TOML".
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use schema::store::MemoryRow;
 
 use crate::search::ranked_candidate::RankedCandidate;
 
-/// First passages that may be replaced, and those among which something newer is looked for. docs/dev/retrieval.md has the figures.
+/// First passages that may be replaced, and those that may replace them. docs/dev/retrieval.md has the figures.
 const REPLACED: usize = 5;
 const AMONG: usize = 15;
 
@@ -23,7 +23,7 @@ struct Reversal {
     statements: Vec<Statement>,
 }
 
-/// Moves the newest passage that replaces one of the first ones before it, with at least its score.
+/// Moves the newest replacement of each of the first passages before it, with at least its score.
 pub(super) fn reorder(ranked: &mut [RankedCandidate]) {
     let mut reversals: Vec<Reversal> = ranked.iter().take(AMONG).filter_map(Reversal::of).collect();
     if reversals.is_empty() {
