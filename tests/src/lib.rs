@@ -35,7 +35,7 @@ pub use crate::canaries::{
     Canary, assert_labels, assert_no_traces, canaries, files_below, find_traces, measured_canaries,
 };
 pub use crate::file_system::MissingFeature;
-pub use crate::fixtures::{fixtures_dir, recorded_event};
+pub use crate::fixtures::{fixtures_dir, recorded_event, repository_root};
 pub use crate::http_server::{HttpAnswer, HttpServer};
 pub use crate::mcp_client::{Era, McpClient, RequestId, ServerExit};
 pub use crate::mcp_wire::{RpcError, ToolResult};

@@ -233,6 +233,14 @@ impl Sandbox {
         event
     }
 
+    /// Returns the event of a prompt.
+    #[track_caller]
+    pub fn prompt_event(&self, text: &str) -> Value {
+        let mut event = self.event("UserPromptSubmit");
+        event["prompt"] = text.into();
+        event
+    }
+
     pub fn memory_command(&self) -> Command {
         self.command(&self.binaries.memory)
     }

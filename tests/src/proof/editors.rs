@@ -21,7 +21,7 @@ use crate::proof::{ProofResult, SeededRandom};
 use crate::sandbox::{Binaries, Sandbox};
 pub use editor::Editor;
 use git_editor::GitEditor;
-use loop_state::{DEADLINE, LoopState, MemoryFile, prompt_event};
+use loop_state::{DEADLINE, LoopState, MemoryFile};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventSource {
@@ -163,7 +163,7 @@ fn fill_store(shared: &LoopState) -> io::Result<()> {
     let first = shared.begin_text("the start", MemoryFile::Log);
     let outcome = run_to_end(
         shared.sandbox.hook_command("memory-prompt-save"),
-        &prompt_event(&shared.sandbox, &first.text),
+        &shared.sandbox.prompt_event(&first.text).to_string(),
         DEADLINE,
     );
     outcome.assert_success();

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use harness::repository_root;
 use rstest::rstest;
 use serde_json::Value;
 
@@ -69,7 +70,7 @@ fn no_file_names_a_machine_or_a_registry() {
     ];
     let mut found = Vec::new();
     for path in files() {
-        let Ok(text) = fs::read_to_string(root().join(&path)) else { continue };
+        let Ok(text) = fs::read_to_string(repository_root().join(&path)) else { continue };
         for (number, line) in text.lines().enumerate() {
             let named = paths.iter().find(|name| starts_a_path(line, name));
             if let Some(name) = named.or_else(|| hosts.iter().find(|host| line.contains(**host))) {
@@ -101,7 +102,7 @@ fn starts_a_path(line: &str, path: &str) -> bool {
 
 #[test]
 fn the_example_configuration_starts_the_server() {
-    let path = root().join("mcp.example.json");
+    let path = repository_root().join("mcp.example.json");
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let example: Value = serde_json::from_str(&text).expect("mcp.example.json is JSON");
     let servers = example["mcpServers"].as_object().expect("mcp.example.json has an object mcpServers");
@@ -161,7 +162,7 @@ fn modules_in(folder: &str) -> BTreeMap<String, String> {
     let names = names.filter(|name| !name.starts_with("bin/"));
     let modules: BTreeMap<String, String> = names
         .map(|name| {
-            let path = root().join(folder).join(format!("{name}.rs"));
+            let path = repository_root().join(folder).join(format!("{name}.rs"));
             let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             let is_root = name == "lib" || name == "main" && !path.with_file_name("lib.rs").exists();
             (if is_root { String::new() } else { name.to_owned() }, text)
@@ -171,15 +172,11 @@ fn modules_in(folder: &str) -> BTreeMap<String, String> {
     modules
 }
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests live one level below the top")
-}
-
 /// All packages that `package` is built from, without itself.
 fn dependencies_of(package: &str) -> BTreeSet<String> {
     let arguments = ["--offline", "--locked", "--edges", "normal,build", "--prefix", "none", "--format", "{p}"];
     let mut tree = Command::new(env!("CARGO"));
-    tree.current_dir(root()).args(["tree", "--package", package]).args(arguments);
+    tree.current_dir(repository_root()).args(["tree", "--package", package]).args(arguments);
     let lines = output_of(tree);
     let names: BTreeSet<String> = lines.lines().filter_map(|line| Some(line.split(' ').next()?.to_owned())).collect();
     assert!(names.contains(package), "the tree of {package} does not begin with it: {lines}");
@@ -188,15 +185,15 @@ fn dependencies_of(package: &str) -> BTreeSet<String> {
 
 /// Repository files with `/` as the separator: those that git tracks, or all files if there is no checkout.
 fn files() -> Vec<String> {
-    if !root().join(".git").exists() {
-        return walk(root());
+    if !repository_root().join(".git").exists() {
+        return walk(repository_root());
     }
     let mut list = Command::new("git");
     // In a container the checkout often belongs to another user.
-    list.current_dir(root()).args(["-c", "safe.directory=*", "ls-files", "-z"]);
+    list.current_dir(repository_root()).args(["-c", "safe.directory=*", "ls-files", "-z"]);
     let tracked = output_of(list);
     // Git still lists uncommitted deletions.
-    tracked.split_terminator('\0').filter(|path| root().join(path).exists()).map(str::to_owned).collect()
+    tracked.split_terminator('\0').filter(|path| repository_root().join(path).exists()).map(str::to_owned).collect()
 }
 
 fn walk(folder: &Path) -> Vec<String> {
@@ -206,14 +203,14 @@ fn walk(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         let paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
         let (inner, plain): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path.is_dir());
-        folders.extend(inner.into_iter().filter(|path| path != &root().join("target")));
+        folders.extend(inner.into_iter().filter(|path| path != &repository_root().join("target")));
         files.extend(plain.iter().map(|path| relative(path)));
     }
     files
 }
 
 fn relative(path: &Path) -> String {
-    let path = path.strip_prefix(root()).expect("the walk stays below the top");
+    let path = path.strip_prefix(repository_root()).expect("the walk stays below the top");
     path.to_string_lossy().replace('\\', "/")
 }
 

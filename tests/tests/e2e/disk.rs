@@ -28,9 +28,7 @@ fn is_found(client: &mut McpClient, word: &str) -> bool {
 }
 
 fn prompt(sandbox: &Sandbox, text: &str) {
-    let mut event = sandbox.event("UserPromptSubmit");
-    event["prompt"] = text.into();
-    sandbox.run_hook("memory-prompt-save", &event.to_string()).assert_success().assert_no_stderr();
+    sandbox.run_hook("memory-prompt-save", &sandbox.prompt_event(text).to_string()).assert_success().assert_no_stderr();
 }
 
 /// Logs in the formats of other programs and systems.

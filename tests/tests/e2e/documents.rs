@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use harness::environment;
-use harness::{Sandbox, report_skip, run_to_end, sandbox};
+use harness::{Sandbox, report_skip, repository_root, run_to_end, sandbox};
 
 /// Prefixes of commands that are not run, with the reason.
 const NOT_RUN: [(&str, &str); 21] = [
@@ -50,7 +50,7 @@ const LOG: &str = "# 2026-01-28
 fn every_command_in_the_documents_works() {
     let mut run = 0;
     for document in documents() {
-        let commands = commands(&fs::read_to_string(root().join(&document)).unwrap());
+        let commands = commands(&fs::read_to_string(repository_root().join(&document)).unwrap());
         if commands.is_empty() {
             continue;
         }
@@ -71,7 +71,7 @@ fn every_command_in_the_documents_works() {
 #[test]
 fn completions_and_manual_pages_name_every_command() {
     let sandbox = sandbox!();
-    let reference = fs::read_to_string(root().join("docs/reference/commands.md")).unwrap();
+    let reference = fs::read_to_string(repository_root().join("docs/reference/commands.md")).unwrap();
     let names: Vec<&str> =
         reference.lines().filter_map(|line| line.strip_prefix("## `jikime-memory ")?.strip_suffix('`')).collect();
     assert!(names.len() > 10, "{names:?}");
@@ -184,15 +184,11 @@ fn shell(sandbox: &Sandbox, line: &str) -> Command {
 }
 
 fn documents() -> Vec<PathBuf> {
-    let folders = ["docs", "docs/reference", "docs/dev"].map(|folder| root().join(folder));
+    let folders = ["docs", "docs/reference", "docs/dev"].map(|folder| repository_root().join(folder));
     let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|item| item.unwrap().path());
     let mut documents: Vec<PathBuf> =
         files.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
-    documents.push(root().join("README.md"));
+    documents.push(repository_root().join("README.md"));
     documents.sort();
     documents
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests live one level below the top")
 }

@@ -15,9 +15,11 @@ const COMING: Duration = Duration::from_mins(1);
 const KEPT: &str = "the walrus guards the vault";
 
 fn prompt(sandbox: &Sandbox, text: &str) {
-    let mut event = sandbox.event("UserPromptSubmit");
-    event["prompt"] = text.into();
-    sandbox.run_hook("memory-prompt-save", &event.to_string()).assert_success().assert_no_stdout().assert_no_stderr();
+    sandbox
+        .run_hook("memory-prompt-save", &sandbox.prompt_event(text).to_string())
+        .assert_success()
+        .assert_no_stdout()
+        .assert_no_stderr();
 }
 
 /// A store with one memory on a file system with this limitation.

@@ -35,12 +35,6 @@ fn assert_all_end_well(sandbox: &Sandbox) {
     }
 }
 
-fn prompt(sandbox: &Sandbox, text: &str) -> String {
-    let mut event = sandbox.event("UserPromptSubmit");
-    event["prompt"] = text.into();
-    event.to_string()
-}
-
 fn spooled(sandbox: &Sandbox) -> usize {
     fs::read_dir(sandbox.store().join("spool")).map_or(0, Iterator::count)
 }
@@ -99,7 +93,7 @@ fn hook_survives_a_prompt_of_megabytes() {
     let sandbox = sandbox!();
     let text = format!("the beginning {} the end", "word 단어 ".repeat(300_000));
     sandbox
-        .run_hook("memory-prompt-save", &prompt(&sandbox, &text))
+        .run_hook("memory-prompt-save", &sandbox.prompt_event(&text).to_string())
         .assert_success()
         .assert_no_stdout()
         .assert_no_stderr();
@@ -116,7 +110,7 @@ fn hook_survives_a_prompt_of_megabytes() {
 fn event_over_the_limit_keeps_its_beginning() {
     let sandbox = sandbox!();
     let text = format!("the beginning {}", "word ".repeat(14_000_000));
-    let outcome = sandbox.run_hook("memory-prompt-save", &prompt(&sandbox, &text));
+    let outcome = sandbox.run_hook("memory-prompt-save", &sandbox.prompt_event(&text).to_string());
     outcome.assert_success().assert_no_stdout().assert_no_stderr();
     let logs = sandbox.logs();
     assert!(logs.contains("**User Prompt**: the beginning word"), "{}", logs.len());
@@ -166,7 +160,7 @@ fn hooks_survive_a_locked_store() {
     assert!(waiting >= 5, "{waiting}");
     lock.unlock().unwrap();
     // The next hook saves some queued events, the next command all.
-    sandbox.run_hook("memory-prompt-save", &prompt(&sandbox, "and now the cache")).assert_success();
+    sandbox.run_hook("memory-prompt-save", &sandbox.prompt_event("and now the cache").to_string()).assert_success();
     assert!(spooled(&sandbox) < waiting);
     sandbox.run_cli(["index"]).assert_success();
     assert_eq!(spooled(&sandbox), 0);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use harness::report_skip;
+use harness::{report_skip, repository_root};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -20,10 +20,6 @@ const TARGETS: [&str; 7] = [
     "aarch64-apple-darwin",
     "x86_64-pc-windows-msvc",
 ];
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
 
 /// A complete release, or `None` without Python.
 fn packed() -> Option<TempDir> {
@@ -42,7 +38,7 @@ fn packed() -> Option<TempDir> {
         .collect();
     runs.push(vec!["release".into(), text(&out)]);
     for run in runs {
-        let output = Command::new("python3").arg(root().join("server/packaging/pack")).args(&run).output();
+        let output = Command::new("python3").arg(repository_root().join("server/packaging/pack")).args(&run).output();
         let Ok(output) = output else {
             report_skip("there is no python3 here");
             return None;
@@ -174,7 +170,7 @@ fn npm_packages_need_no_install_script() {
 #[cfg(unix)]
 fn run_npm_program(name: &str, script: &str) -> Option<std::process::ExitStatus> {
     use std::os::unix::fs::PermissionsExt as _;
-    let template = fs::read_to_string(root().join("server/packaging/templates/start.js")).unwrap();
+    let template = fs::read_to_string(repository_root().join("server/packaging/templates/start.js")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let starter = folder.path().join("start.js");
     fs::write(&starter, template.replace("@PROGRAM@", name)).unwrap();
@@ -230,7 +226,7 @@ fn description_on_pypi_has_absolute_links() {
 fn binstall_metadata_names_the_archives() {
     let Some(folder) = packed() else { return };
     for (member, program) in [("server", "jikime-memory"), ("hooks-client", "jikime-hook")] {
-        let manifest = fs::read_to_string(root().join(member).join("Cargo.toml")).unwrap();
+        let manifest = fs::read_to_string(repository_root().join(member).join("Cargo.toml")).unwrap();
         let section = |head: &str| {
             let rest = manifest.split_once(&format!("[package.metadata.binstall{head}]\n")).unwrap().1;
             rest.split("\n[").next().unwrap().to_owned()
@@ -335,7 +331,8 @@ fn registry_rules() -> Value {
 #[test]
 fn registry_accepts_server_and_release_metadata() {
     let check = |server: &Value| jsonschema::validate(&registry_rules(), server).map_err(|error| error.to_string());
-    let mut server: Value = serde_json::from_slice(&fs::read(root().join("server/server.json")).unwrap()).unwrap();
+    let mut server: Value =
+        serde_json::from_slice(&fs::read(repository_root().join("server/server.json")).unwrap()).unwrap();
     check(&server).unwrap();
     server["description"] = "x".repeat(101).into();
     assert!(check(&server).is_err());

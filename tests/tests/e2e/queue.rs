@@ -20,15 +20,9 @@ fn prompts_each() -> usize {
     if environment::is_long() { 200 } else { 12 }
 }
 
-fn prompt(sandbox: &Sandbox, text: &str) -> String {
-    let mut event = sandbox.event("UserPromptSubmit");
-    event["prompt"] = text.into();
-    event.to_string()
-}
-
 fn save(sandbox: &Sandbox, text: &str) {
     sandbox
-        .run_hook("memory-prompt-save", &prompt(sandbox, text))
+        .run_hook("memory-prompt-save", &sandbox.prompt_event(text).to_string())
         .assert_success()
         .assert_no_stdout()
         .assert_no_stderr();
@@ -160,7 +154,11 @@ mod unix {
         sandbox.run_cli(["save", "decision", "Cache JWT tokens in Redis with a TTL of five minutes"]).assert_success();
         sandbox.run_cli(["save", "learning", "Editors replace files instead of writing to them"]).assert_success();
         let ask = |text: &str| {
-            sandbox.run_hook("memory-prompt-save", &prompt(&sandbox, text)).assert_success().stdout.clone()
+            sandbox
+                .run_hook("memory-prompt-save", &sandbox.prompt_event(text).to_string())
+                .assert_success()
+                .stdout
+                .clone()
         };
         assert_eq!(ask("why do we cache JWT tokens in Redis?"), "", "without a server");
         let (client, _) = served(&sandbox);

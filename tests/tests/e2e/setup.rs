@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use harness::{ProgramOutput, Sandbox};
+use harness::{ProgramOutput, Sandbox, repository_root};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -447,7 +447,7 @@ fn doctor_finds_open_permissions_and_old_hooks_client() {
 fn the_plugin_and_the_documents_are_what_init_writes() {
     let sandbox = installed();
     sandbox.run_cli(["init", "--yes"]).assert_success();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let root = repository_root();
     let hooks = json_of(sandbox.project().join(".claude/settings.json"))["hooks"].clone();
     assert_eq!(json_of(root.join("server/plugin/hooks/hooks.json"))["hooks"], hooks);
     let document = fs::read_to_string(root.join("docs/setup.md")).unwrap();

@@ -29,9 +29,11 @@ fn sandbox_of_user() -> Option<Sandbox> {
 }
 
 fn prompt(sandbox: &Sandbox, text: &str) {
-    let mut event = sandbox.event("UserPromptSubmit");
-    event["prompt"] = text.into();
-    sandbox.run_hook("memory-prompt-save", &event.to_string()).assert_success().assert_no_stdout().assert_no_stderr();
+    sandbox
+        .run_hook("memory-prompt-save", &sandbox.prompt_event(text).to_string())
+        .assert_success()
+        .assert_no_stdout()
+        .assert_no_stderr();
 }
 
 #[rstest]

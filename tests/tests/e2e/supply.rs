@@ -2,19 +2,14 @@
 //! sources.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use harness::{files_below, report_skip};
+use harness::{files_below, report_skip, repository_root};
 use serde_json::Value;
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
 
 /// Packages of the lock file, each as its lines.
 fn locked() -> Vec<String> {
-    let lock = fs::read_to_string(root().join("Cargo.lock")).unwrap();
+    let lock = fs::read_to_string(repository_root().join("Cargo.lock")).unwrap();
     let packages: Vec<String> = lock.split("[[package]]\n").skip(1).map(str::to_owned).collect();
     assert!(packages.len() > 100, "the listing itself is wrong: {}", packages.len());
     packages
@@ -22,10 +17,10 @@ fn locked() -> Vec<String> {
 
 #[test]
 fn our_crates_forbid_unsafe_and_share_lints() {
-    let workspace = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let workspace = fs::read_to_string(repository_root().join("Cargo.toml")).unwrap();
     assert!(workspace.contains("\nunsafe_code = \"forbid\"\n"), "{workspace}");
     for member in ["schema", "tools", "server", "hooks-client", "tests"] {
-        let folder = root().join(member);
+        let folder = repository_root().join(member);
         let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
         assert!(manifest.contains("\n[lints]\nworkspace = true\n"), "{manifest}");
         for path in files_below(&folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "rs")) {
@@ -38,7 +33,7 @@ fn our_crates_forbid_unsafe_and_share_lints() {
 
 #[test]
 fn bill_of_materials_matches_the_lock_file() {
-    let Ok(output) = Command::new("python3").current_dir(root()).arg(".ci/sbom").output() else {
+    let Ok(output) = Command::new("python3").current_dir(repository_root()).arg(".ci/sbom").output() else {
         return report_skip("there is no python3 here");
     };
     let complaint = String::from_utf8_lossy(&output.stderr);

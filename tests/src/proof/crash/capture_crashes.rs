@@ -7,7 +7,7 @@ use std::time::Duration;
 use schema::files::lock::FileLock;
 use serde_json::json;
 
-use super::crash_run::{CrashRun, prompt_event};
+use super::crash_run::CrashRun;
 use super::kill::{KillTime, ProgramEnd, run_until_killed};
 use crate::mcp_client::Era;
 use crate::polling::eventually;
@@ -54,7 +54,7 @@ fn crash_turn_end(field: &mut CrashRun, blow: &KillTime) {
         field.ledger.expect(&answer);
     }
     let text = field.new_text();
-    let mut next = prompt_event(&field.sandbox, &text);
+    let mut next = field.sandbox.prompt_event(&text);
     next["session_id"] = edit["session_id"].clone();
     field.ledger.allow(&text);
     if field.run_hook("memory-prompt-save", &next, None) {
@@ -103,7 +103,7 @@ pub(super) fn crash_socket(field: &mut CrashRun, blow: &KillTime, random: &mut S
                     let send = |text: &String| {
                         run_until_killed(
                             sandbox.hook_command("memory-prompt-save"),
-                            &prompt_event(sandbox, text).to_string(),
+                            &sandbox.prompt_event(text).to_string(),
                             None,
                         )
                     };

@@ -74,7 +74,7 @@ impl CrashRun {
 
     /// Sends a prompt and records whether it must be saved.
     pub(super) fn send_prompt(&mut self, text: &str, blow: Option<&KillTime>) {
-        let event = prompt_event(&self.sandbox, text);
+        let event = self.sandbox.prompt_event(text);
         self.ledger.allow(text);
         if self.run_hook("memory-prompt-save", &event, blow) {
             self.ledger.expect(text);
@@ -83,7 +83,7 @@ impl CrashRun {
 
     /// Whether a hook is killed at a point.
     pub(super) fn is_killed_at(&mut self, point: &'static str) -> bool {
-        let event = prompt_event(&self.sandbox, "a prompt");
+        let event = self.sandbox.prompt_event("a prompt");
         self.run_hook("memory-prompt-save", &event, Some(&KillTime::AtPoint { point, time: 1 }));
         self.hits > 0
     }
@@ -100,10 +100,4 @@ impl CrashRun {
         self.findings.extend(check_at_rest(&store));
         self.findings
     }
-}
-
-pub(super) fn prompt_event(sandbox: &Sandbox, text: &str) -> Value {
-    let mut event = sandbox.event("UserPromptSubmit");
-    event["prompt"] = text.into();
-    event
 }

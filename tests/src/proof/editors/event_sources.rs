@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::loop_state::{DEADLINE, LoopState, MemoryFile, SentText, prompt_event};
+use super::loop_state::{DEADLINE, LoopState, MemoryFile, SentText};
 use crate::mcp_client::{Era, McpClient};
 use crate::polling::poll;
 use crate::program_output::run_to_end;
@@ -44,7 +44,7 @@ pub(super) fn run_hooks(shared: &LoopState, mut random: SeededRandom) {
     while !shared.is_over() {
         let said = shared.begin_text("a hook", MemoryFile::Log);
         let command = shared.sandbox.hook_command("memory-prompt-save");
-        let outcome = run_to_end(command, &prompt_event(&shared.sandbox, &said.text), DEADLINE);
+        let outcome = run_to_end(command, &shared.sandbox.prompt_event(&said.text).to_string(), DEADLINE);
         match outcome.status.success() && outcome.stderr.is_empty() {
             true => shared.acknowledge(&said),
             false => {

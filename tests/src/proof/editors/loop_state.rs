@@ -184,9 +184,3 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) fn read(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
 }
-
-pub(super) fn prompt_event(sandbox: &Sandbox, text: &str) -> String {
-    let mut event = sandbox.event("UserPromptSubmit");
-    event["prompt"] = text.into();
-    event.to_string()
-}
