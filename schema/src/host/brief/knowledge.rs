@@ -382,12 +382,18 @@ pub(super) fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: 
 
 /// Returns the start of the sentence that lists a task after its lead, unless the text begins with it: "Done. Still to do: renew the key; …".
 fn start_of_list(text: &str, task: &str) -> Option<usize> {
+    const ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];
     let at = text.find(task)?;
-    let end = text[..at].rfind(['.', '!', '?', '。', '！', '？'])?;
+    let end = text[..at].rfind(ENDS)?;
     let start = end + text[end..].chars().next().map_or(0, char::len_utf8);
     // A lead without a colon was a line of its own.
     let is_lead = |lead: &str| introduces_steps(lead.trim());
-    (text[start..at].contains(':') || text[start..at].strip_suffix("; ").is_some_and(is_lead)).then_some(start)
+    if text[start..at].contains(':') || text[start..at].strip_suffix("; ").is_some_and(is_lead) {
+        return Some(start);
+    }
+    // "남은 일입니다. 이중 접수 신고; …"
+    let before = text[..end].rfind(ENDS).map_or(0, |end| end + text[end..].chars().next().map_or(0, char::len_utf8));
+    (text[start..at].trim().is_empty() && before > 0 && is_lead(&text[before..end])).then_some(before)
 }
 
 /// Removes whole sentences from a text, but no part of a list.

@@ -150,7 +150,7 @@ pub(super) fn this_session(
     if !record.commands.is_empty() {
         changed.push(format!("- ran: {}", shortened(&listed(&record.commands, 6, "; "), LONGEST_LINE)));
     }
-    let answers = record.turns.iter().rev().filter_map(|turn| validity.answer(turn));
+    let answers = record.turns.iter().rev().filter_map(|turn| validity.answer(turn.answered.as_deref()?, turn.order));
     Ok(vec![
         BriefSection::new("Asked in this session", 500, asked),
         BriefSection::new("Decided and learned in this session", 600, knowledge.concluded_in(session_id)),
@@ -232,7 +232,10 @@ fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles
             if is_small_talk(&folded) || is_idle(&folded) || validity.knowledge.contains(&asked) {
                 return None;
             }
-            let answer = validity.answer(turn).and_then(|answer| without_open_steps(&answer));
+            // First, because a list loses its lead if the sentence with it was replaced.
+            let answer = turn.answered.as_deref().and_then(without_open_steps);
+            let answer = answer.and_then(|answer| validity.answer(&answer, turn.order));
+            let answer = answer.and_then(|answer| without_open_steps(&answer));
             // If nothing of the answer holds, the prompt does not either.
             if answer.is_none() && turn.answered.is_some() {
                 return None;
@@ -325,9 +328,9 @@ impl<'k> Validity<'k> {
         if self.last == Some(order) { Some(answer) } else { without_offers(&answer) }
     }
 
-    /// Returns the answer of a turn, as far as it still holds.
-    fn answer(&self, turn: &TurnRecord) -> Option<String> {
-        self.still_valid(turn.answered.as_deref()?, turn.order).map(|text| self.knowledge.without_listed_tasks(&text))
+    /// Returns an answer, as far as it still holds.
+    fn answer(&self, text: &str, order: (i64, i64)) -> Option<String> {
+        self.still_valid(text, order).map(|text| self.knowledge.without_listed_tasks(&text))
     }
 }
 
