@@ -1,14 +1,15 @@
-//! Turns whose work a later turn deleted: what they decided holds no longer, whatever words the later turn uses.
+//! Turns whose work a later turn deleted or did anew: what they decided holds no longer, whatever words the later turn uses.
 
 use std::collections::HashSet;
 
 use super::knowledge::prompt_of;
 use crate::model::command_line::deleted_paths;
-use crate::model::memory::MemoryId;
+use crate::model::memory::{MemoryId, MemoryType};
 use crate::model::tool_usage;
 use crate::store::MemoryRow;
 
-/// The prompts and answers of turns all of whose changed files were deleted later, tests aside.
+/// The prompts and answers of turns all of whose changed files were deleted later, or edited in a later session for a prompt that changes
+/// something. Tests do not count.
 #[derive(Debug, Default)]
 pub(super) struct AbandonedTurns {
     ids: HashSet<MemoryId>,
@@ -16,20 +17,34 @@ pub(super) struct AbandonedTurns {
 }
 
 impl AbandonedTurns {
-    /// Finds them in memories of these types, the newest of each first.
-    pub(super) fn find(tool_uses: &[MemoryRow], prompts: &[MemoryRow], answers: &[MemoryRow]) -> Self {
+    /// Finds them in memories of these types, the newest of each first. `changing` has the order of prompts that give something up or change
+    /// it.
+    pub(super) fn find(
+        tool_uses: &[MemoryRow],
+        prompts: &[MemoryRow],
+        answers: &[MemoryRow],
+        changing: &HashSet<(i64, i64)>,
+    ) -> Self {
         let mut found = Self::default();
-        // The paths that newer turns deleted.
-        let mut deleted: Vec<String> = Vec::new();
+        // The paths that newer turns deleted or edited.
+        let (mut redone, mut edited): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        let mut session: Option<&str> = None;
         for row in tool_uses {
+            // A session often edits a file in several steps.
+            if session.replace(&row.memory.session_id) != Some(&row.memory.session_id) {
+                redone.append(&mut edited);
+            }
             let content = &row.memory.content;
-            let is_deleted = |file: &&str| deleted.iter().any(|path| names(path, file));
+            let is_redone = |file: &&str| redone.iter().any(|path| names(path, file));
             let (tests, code): (Vec<&str>, Vec<&str>) = tool_usage::files(content).partition(|file| is_test(file));
             let decisive = if code.is_empty() { tests } else { code };
-            if !decisive.is_empty() && decisive.iter().all(is_deleted) {
+            if !decisive.is_empty() && decisive.iter().all(is_redone) {
                 found.add(row, prompts, answers);
             }
-            deleted.extend(tool_usage::commands(content).flat_map(deleted_paths));
+            if prompt_of(row, prompts, answers).is_some_and(|asked| changing.contains(&asked.order())) {
+                edited.extend(tool_usage::files(content).map(str::to_owned));
+            }
+            redone.extend(tool_usage::commands(content).flat_map(deleted_paths));
         }
         found
     }
@@ -52,9 +67,11 @@ impl AbandonedTurns {
         self.orders.contains(&order)
     }
 
-    /// Whether a conclusion was found in such a prompt or answer.
+    /// Whether a decision was found in such a prompt or answer. Rules and learnings outlive the code.
     pub(super) fn contains_source_of(&self, row: &MemoryRow) -> bool {
-        row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source))
+        let is_decision =
+            matches!(row.memory.kind, MemoryType::Decision | MemoryType::Architecture | MemoryType::Pattern);
+        is_decision && row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source))
     }
 }
 

@@ -128,7 +128,7 @@ impl Knowledge {
             Some((order, names_of_deleted(&row.memory.content)?))
         });
         let statements = StatementIndex::new(concluded.chain(reversed).chain(edited).chain(deleted));
-        let abandoned = AbandonedTurns::find(&tool_uses, &prompts, &answers);
+        let abandoned = AbandonedTurns::find(&tool_uses, &prompts, &answers, &changing);
         let mut knowledge = Self {
             entries,
             statements,
@@ -220,7 +220,7 @@ impl Knowledge {
         if rest.trim().is_empty() { text } else { rest }
     }
 
-    /// Whether the files of a turn were all deleted later; see [`AbandonedTurns`].
+    /// Whether the files of a turn were all deleted or changed later; see [`AbandonedTurns`].
     pub(super) fn is_abandoned(&self, turn: (i64, i64)) -> bool {
         self.abandoned.contains(turn)
     }

@@ -232,10 +232,10 @@ fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles
             if is_small_talk(&folded) || is_idle(&folded) || validity.knowledge.contains(&asked) {
                 return None;
             }
-            // First, because a list loses its lead if the sentence with it was replaced.
-            let answer = turn.answered.as_deref().and_then(without_open_steps);
-            let answer = answer.and_then(|answer| validity.answer(&answer, turn.order));
+            // Lists of steps first, because a list loses its lead if the sentence with it was replaced.
+            let answer = turn.answered.as_deref().map(|answer| validity.knowledge.without_listed_tasks(answer));
             let answer = answer.and_then(|answer| without_open_steps(&answer));
+            let answer = answer.and_then(|answer| validity.still_valid(&answer, turn.order));
             // If nothing of the answer holds, the prompt does not either.
             if answer.is_none() && turn.answered.is_some() {
                 return None;
@@ -319,7 +319,7 @@ impl<'k> Validity<'k> {
     /// Returns the outcome of a session, as far as it still holds.
     fn outcome(&self, record: &SessionRecord) -> Option<String> {
         let (text, order) = record.outcome.as_ref().filter(|(_, order)| !self.knowledge.is_abandoned(*order))?;
-        let valid = self.still_valid(text, *order).map(|text| self.knowledge.without_listed_tasks(&text))?;
+        let valid = self.answer(text, *order)?;
         self.without_answered_offers(valid, *order)
     }
 
@@ -330,7 +330,7 @@ impl<'k> Validity<'k> {
 
     /// Returns an answer, as far as it still holds.
     fn answer(&self, text: &str, order: (i64, i64)) -> Option<String> {
-        self.still_valid(text, order).map(|text| self.knowledge.without_listed_tasks(&text))
+        self.still_valid(&self.knowledge.without_listed_tasks(text), order)
     }
 }
 

@@ -99,16 +99,22 @@ pub fn names_of_deleted(text: &str) -> Option<Statement> {
     let is_code = |line: &&str| !line.starts_with("- ") && !line.starts_with("Commands: ");
     let added: HashSet<String> = text.lines().filter(is_code).flat_map(words).collect();
     let is_name = |name: &String| name.len() >= SHORTEST_NAME && !NO_NAMES.contains(name) && !added.contains(name);
-    let names_of = |path: String| {
+    let stem = |path: String| {
         let file = path.rsplit('/').next().unwrap_or(&path).trim_start_matches('.');
         // A directory is deleted when its content moves.
-        file.split_once('.').map(|(stem, _)| words(stem)).unwrap_or_default()
+        file.split_once('.').map(|(stem, _)| stem.to_owned())
     };
-    let paths = tool_usage::commands(text).flat_map(deleted_paths);
-    let names: Vec<String> = paths.flat_map(names_of).filter(is_name).collect();
-    let (quantities, subject) = (Vec::new(), Vec::new());
-    let given_up = || GivenUp { terms: names.clone(), names: names.clone(), quantities, scope: Scope::Chosen, subject };
-    (!names.is_empty()).then(|| Statement { given_up: vec![given_up()], ..Statement::of("") })
+    let stems: Vec<String> = tool_usage::commands(text).flat_map(deleted_paths).filter_map(stem).collect();
+    let given_up = |names: Vec<String>, scope: Scope| {
+        let (quantities, subject) = (Vec::new(), Vec::new());
+        (!names.is_empty()).then(|| GivenUp { terms: names.clone(), names, quantities, scope, subject })
+    };
+    let chosen: Vec<String> = stems.iter().flat_map(|stem| words(stem)).filter(is_name).collect();
+    // A name of several words stands for the file, whatever is said of it.
+    let whole = stems.iter().filter(|stem| words(stem).len() > 1 && words(stem).iter().any(is_name));
+    let whole = whole.filter_map(|stem| given_up(vec![stem.to_lowercase()], Scope::All));
+    let given_up: Vec<GivenUp> = whole.chain(given_up(chosen, Scope::Chosen)).collect();
+    (!given_up.is_empty()).then(|| Statement { given_up, ..Statement::of("") })
 }
 
 impl<'l> CodeLine<'l> {
@@ -174,6 +180,11 @@ mod tests {
 
     #[rstest]
     #[case::file("git rm src/session/redisStore.ts", "Use Redis for the sessions", true)]
+    #[case::identifier(
+        "git rm gw/StaleOrderCanceller.java",
+        "Orders that wait are cancelled by `StaleOrderCanceller`",
+        true
+    )]
     #[case::other_choice("git rm report/pdf.py", "Reports are sent by mail", false)]
     #[case::kept_in_git("git rm --cached redis.conf", "Sessions go into Redis", false)]
     fn deleted_files_give_up_choices(#[case] command: &str, #[case] older: &str, #[case] expected: bool) {

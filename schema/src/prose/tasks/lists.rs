@@ -16,6 +16,12 @@ static LEFT_BEFORE: WordList = WordList::phrases(
      하나 남았|하나 남음|만 하면 끝|만 하면 됩",
 );
 
+/// Phrases in lower case that report a whole list as done.
+static WHOLE_LIST_DONE: WordList = WordList::phrases(
+    "that was the whole list|that was the last one on the list|that was the last item|the list is done|the list is empty now|\
+     nothing is left on the list|nothing left on the list|목록은 다 끝|목록은 모두 끝|목록이 다 끝|목록이 비었",
+);
+
 /// Korean phrases behind a list of what is left, at the end of a sentence.
 static LEFT_NOW: WordList = WordList::phrases(
     "이 남았습니다|가 남았습니다|이 남았어요|가 남았어요|이 남았어|가 남았어|이 남습니다|가 남습니다",
@@ -27,11 +33,15 @@ static CONDITIONS: WordList = WordList::phrases("if |once |after |when |면 |뒤
 /// Words that join what is left.
 static AND: WordList = WordList::phrases(" and |, |이랑 |하고 |와 |과 |그리고");
 
-/// Returns the tasks of a list that are not among those that a text names as all that is left.
+/// Returns the tasks of a list that are not among those that a text names as all that is left, or all if the text reports the whole list as
+/// done.
 ///
 /// If it also names things that are not in the list, some other sentence must mention a task that is done.
 pub fn done_except_left(text: &str, listed: &[&str]) -> Vec<usize> {
     let parts = sentences(text);
+    if parts.iter().any(|part| WHOLE_LIST_DONE.occurs_in(&part.to_lowercase()) && !part.contains(['?', '？'])) {
+        return (0..listed.len()).collect();
+    }
     let tasks: Vec<Vec<String>> = listed.iter().map(|task| terms(task)).collect();
     let mut done = Vec::new();
     for (at, part) in parts.iter().enumerate() {
@@ -235,6 +245,8 @@ mod tests {
         "The columns are filled. What is left is the article, and a run on the tablet.", &CLIENT, &[2])]
     #[case::another_list("All that is left is the invoice.", &CLIENT, &[])]
     #[case::question("Is the article the only thing left?", &CLIENT, &[])]
+    #[case::whole_list("The magic is 0xB7. That was the whole list.", &CLIENT, &[0, 1, 2])]
+    #[case::asks_for_the_list("Is nothing left on the list?", &CLIENT, &[])]
     #[case::kept("로그는 에러만 남기도록 바꿨습니다.", &KOREAN, &[])]
     #[case::clause("I used a soft delete, which leaves the article in place.", &CLIENT, &[])]
     #[case::condition("Once CI is green, the only thing left is the article.", &CLIENT, &[])]

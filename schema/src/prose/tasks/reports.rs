@@ -44,7 +44,7 @@ pub(super) fn is_kana(c: char) -> bool {
 
 /// Whether a Japanese sentence reports that something is finished.
 fn reports_in_japanese(sentence: &str) -> bool {
-    static ENDS: WordList = WordList::words("しました できました なりました 終わった 完了");
+    static ENDS: WordList = WordList::words("しました できました なりました 終わった 完了 済ませ 済みました");
     static OPEN: WordList = WordList::words("ません まだ 残り 予定");
     sentence.chars().any(is_kana) && ENDS.occurs_in(sentence) && !OPEN.occurs_in(sentence)
 }
@@ -129,7 +129,7 @@ pub(super) fn leaves_something(answer: &str) -> bool {
 
 /// Korean endings and words that report completion.
 pub(super) static KOREAN_ENDS: WordList = WordList::words(
-    "했습니다 했어 했다 했음 했고 됐습니다 됐어 됐다 되었습니다 완료 끝났 끝냈 마쳤 넣었 고쳤 바꿨 옮겼 지웠 만들었 올렸 붙였 적었 뜹니다 나옵니다 보입니다 됩니다 정리됐 받았 받아왔 확정 마무리 놨어 놨습 놨음 놨고 뒀어 뒀습 뒀음 뒀고",
+    "했습니다 했어 했다 했음 했고 됐습니다 됐어 됐다 되었습니다 완료 끝났 끝냈 마쳤 넣었 고쳤 바꿨 옮겼 지웠 만들었 올렸 붙였 적었 뜹니다 나옵니다 보입니다 됩니다 정리됐 받았 받아왔 확정 마무리 놨어 놨습 놨음 놨고 놨더 놓았 해줬 줬대 주셨다 주셨어 뒀어 뒀습 뒀음 뒀고",
 );
 
 /// Words before the verb of a report.
