@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::knowledge::prompt_of;
 use crate::model::command_line::deleted_paths;
-use crate::model::memory::{MemoryId, MemoryType};
+use crate::model::memory::MemoryId;
 use crate::model::tool_usage;
 use crate::store::MemoryRow;
 
@@ -67,11 +67,9 @@ impl AbandonedTurns {
         self.orders.contains(&order)
     }
 
-    /// Whether a decision was found in such a prompt or answer. Rules and learnings outlive the code.
+    /// Whether a memory was found in such a prompt or answer.
     pub(super) fn contains_source_of(&self, row: &MemoryRow) -> bool {
-        let is_decision =
-            matches!(row.memory.kind, MemoryType::Decision | MemoryType::Architecture | MemoryType::Pattern);
-        is_decision && row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source))
+        row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source))
     }
 }
 

@@ -168,7 +168,12 @@ impl Knowledge {
                 return None;
             }
             if !kept.contains(&entry.row.memory.id) {
-                if self.abandoned.contains_source_of(&entry.row) {
+                // Rules and learnings outlive the code.
+                let is_of_code = matches!(
+                    entry.row.memory.kind,
+                    MemoryType::Decision | MemoryType::Architecture | MemoryType::Pattern
+                );
+                if is_of_code && self.abandoned.contains_source_of(&entry.row) {
                     entry.is_replaced = true;
                     return Some(entry);
                 }
@@ -240,10 +245,12 @@ impl Knowledge {
         self.entries.iter().filter(|entry| !entry.is_replaced && kinds.contains(&entry.row.memory.kind))
     }
 
-    /// Returns the open tasks, newest first. Those that were found in text before `since` are only counted.
+    /// Returns the open tasks, newest first. Those that were found in text before `since`, or in a turn whose files were all changed since,
+    /// are only counted.
     pub(super) fn tasks(&self, since: Option<Moment>) -> BriefSection {
         let open = self.of_kinds(&[MemoryType::Task]).filter(|entry| entry.row.is_open_task());
-        let (old, listed): (Vec<&Entry>, Vec<&Entry>) = open.partition(|entry| entry.was_found_before(since));
+        let (old, listed): (Vec<&Entry>, Vec<&Entry>) =
+            open.partition(|entry| entry.was_found_before(since) || self.abandoned.contains_source_of(&entry.row));
         let mut lines: Vec<BriefLine> =
             listed.iter().map(|task| memory_line("- [ ] ", &task.text, &task.row)).collect();
         if !old.is_empty() {
