@@ -1,4 +1,4 @@
-//! Turns whose work a later turn deleted or did anew: what they decided holds no longer, whatever words the later turn uses.
+//! Turns whose files were all deleted or changed later: their decisions no longer hold, in whatever words the later ones are.
 
 use std::collections::HashSet;
 
@@ -28,6 +28,8 @@ impl AbandonedTurns {
         let mut found = Self::default();
         // The paths that newer turns deleted or edited.
         let (mut redone, mut edited): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        // A file that exists again was deleted only for a while.
+        let mut known: HashSet<&str> = HashSet::new();
         let mut session: Option<&str> = None;
         for row in tool_uses {
             // A session often edits a file in several steps.
@@ -44,7 +46,9 @@ impl AbandonedTurns {
             if prompt_of(row, prompts, answers).is_some_and(|asked| changing.contains(&asked.order())) {
                 edited.extend(tool_usage::files(content).map(str::to_owned));
             }
-            redone.extend(tool_usage::commands(content).flat_map(deleted_paths));
+            let deleted = tool_usage::commands(content).flat_map(deleted_paths);
+            redone.extend(deleted.filter(|path| !known.contains(path.as_str())));
+            known.extend(tool_usage::files(content));
         }
         found
     }
@@ -79,6 +83,27 @@ fn names(path: &str, file: &str) -> bool {
 }
 
 fn is_test(file: &str) -> bool {
-    let file = file.to_lowercase();
-    file.contains("test") || file.contains("spec")
+    file.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
+        matches!(word, "test" | "tests" | "spec" | "specs")
+            || word.starts_with("Test")
+            || ["Test", "Tests", "Spec"].iter().any(|ending| word.ends_with(ending))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("tests/queue.rs", true)]
+    #[case("src/sync_test.go", true)]
+    #[case("src/composite.spec.ts", true)]
+    #[case("app/ParserTest.java", true)]
+    #[case("src/inspector.rs", false)]
+    #[case("dist/latest.json", false)]
+    fn tests_are_told_by_their_names(#[case] file: &str, #[case] expected: bool) {
+        assert_eq!(is_test(file), expected);
+    }
 }

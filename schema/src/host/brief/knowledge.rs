@@ -123,7 +123,7 @@ impl Knowledge {
             changes.into_iter().flat_map(|(order, changes)| changes.into_iter().map(move |newer| (order, newer)))
         });
         let deleted = tool_uses.iter().filter_map(|row| {
-            // The answer to the same prompt may tell of what is gone.
+            // The answer to the same prompt may name what was deleted.
             let order = prompt_of(row, &prompts, &answers).map_or(row.order(), MemoryRow::order);
             Some((order, names_of_deleted(&row.memory.content)?))
         });

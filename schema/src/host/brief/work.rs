@@ -190,7 +190,8 @@ fn without_open_steps(text: &str) -> Option<String> {
 /// Describes an earlier session in one line, or not at all if everything in it was replaced.
 fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String> {
     let asked = record.turns.first().map_or((record.started.unix(), 0), |turn| turn.order);
-    let title = title_of(record).map(|title| validity.still_valid(&title, asked));
+    let is_abandoned = validity.knowledge.is_abandoned(asked);
+    let title = title_of(record).map(|title| validity.still_valid(&title, asked).filter(|_| !is_abandoned));
     // The rest of a title without its beginning says nothing.
     let title = title.map(|title| title.filter(|title| !title.starts_with('…')));
     let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome));

@@ -173,3 +173,35 @@ fn done_task_is_not_shown() {
     let text = fixture.startup_brief();
     assert!(text.contains("- [ ] Open it (") && !text.contains("Close it"), "{text}");
 }
+
+const ABANDONED: [(&str, MemoryType, &str); 3] = [
+    ("earlier", MemoryType::UserPrompt, "Labels get their text over BLE, because all have a phone"),
+    ("earlier", MemoryType::ToolUsage, "Files modified: src/radio_link.rs, tests/link.rs"),
+    ("earlier", MemoryType::AssistantResponse, "A GATT service takes name and box of each horse."),
+];
+
+#[rstest]
+#[case::deleted("Files modified: src/lora.rs\nCommands: git rm src/radio_link.rs", false)]
+#[case::with_its_directory("Files modified: src/lora.rs\nCommands: rm -r src", true)]
+#[case::only_untracked("Files modified: src/lora.rs\nCommands: git rm --cached src/radio_link.rs", true)]
+#[case::edited_for_more("Files modified: src/radio_link.rs", true)]
+fn turn_whose_files_were_deleted_is_not_shown(#[case] later: &str, #[case] is_shown: bool) {
+    let later = [
+        ("later", MemoryType::UserPrompt, "Show the feed plan of each horse, too"),
+        ("later", MemoryType::ToolUsage, later),
+        ("later", MemoryType::AssistantResponse, "The office sends the cards, and nobody has to touch a label."),
+    ];
+    let text = BriefFixture::new(&[ABANDONED.as_slice(), &later].concat()).startup_brief();
+    assert_eq!((text.contains("GATT service"), text.contains("over BLE")), (is_shown, is_shown), "{text}");
+}
+
+#[test]
+fn turn_whose_files_were_changed_for_another_decision_is_not_shown() {
+    let later = [
+        ("later", MemoryType::UserPrompt, "Phones no longer work in the barn, switch the labels to LoRa"),
+        ("later", MemoryType::ToolUsage, "Files modified: src/radio_link.rs"),
+        ("later", MemoryType::AssistantResponse, "The office sends the cards, and nobody has to touch a label."),
+    ];
+    let text = BriefFixture::new(&[ABANDONED.as_slice(), &later].concat()).startup_brief();
+    assert!(!text.contains("GATT service") && text.contains("The office sends"), "{text}");
+}
