@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::knowledge::prompt_of;
 use crate::model::command_line::deleted_paths;
 use crate::model::memory::MemoryId;
 use crate::model::tool_usage;
@@ -75,6 +74,13 @@ impl AbandonedTurns {
     pub(super) fn contains_source_of(&self, row: &MemoryRow) -> bool {
         row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source))
     }
+}
+
+/// Returns the prompt of the turn that a memory belongs to, if no answer is between them. The newest of both are the first.
+pub(super) fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: &[MemoryRow]) -> Option<&'p MemoryRow> {
+    let is_before = |said: &&MemoryRow| said.memory.session_id == row.memory.session_id && said.order() < row.order();
+    let answered = answers.iter().find(is_before).map(MemoryRow::order);
+    prompts.iter().find(is_before).filter(|asked| answered.is_none_or(|order| order < asked.order()))
 }
 
 /// Whether a path names a file. The command may have run in a subdirectory. A directory is deleted when its content moves.

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::abandoned::AbandonedTurns;
+use super::abandoned::{AbandonedTurns, prompt_of};
 use super::budget::{BriefLine, BriefSection, LONGEST_LINE};
 use crate::host::classifier::introduces_steps;
 use crate::host::code::changes::ChangeDetector;
@@ -378,13 +378,6 @@ fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
     let text = &row.memory.content[..row.memory.content.floor_char_boundary(SEARCHED_BYTES)];
     let left = (row.memory.kind == MemoryType::UserPrompt).then(|| left_for_another(text)).flatten();
     reversals(text).into_iter().chain(left).collect()
-}
-
-/// Returns the prompt of the turn that a memory belongs to, if no answer is between them. The newest of both are the first.
-pub(super) fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: &[MemoryRow]) -> Option<&'p MemoryRow> {
-    let is_before = |said: &&MemoryRow| said.memory.session_id == row.memory.session_id && said.order() < row.order();
-    let answered = answers.iter().find(is_before).map(MemoryRow::order);
-    prompts.iter().find(is_before).filter(|asked| answered.is_none_or(|order| order < asked.order()))
 }
 
 /// Returns the start of the sentence that lists a task after its lead, unless the text begins with it: "Done. Still to do: renew the key; …".
