@@ -83,9 +83,12 @@ pub(super) fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: 
     prompts.iter().find(is_before).filter(|asked| answered.is_none_or(|order| order < asked.order()))
 }
 
-/// Whether a path names a file. The command may have run in a subdirectory. A directory is deleted when its content moves.
+/// Whether a path names a file. It may be absolute, and the command may have run in a subdirectory. A directory is deleted when its content
+/// moves.
 fn names(path: &str, file: &str) -> bool {
-    file.strip_suffix(path).is_some_and(|start| start.is_empty() || start.ends_with('/'))
+    let is_end =
+        |end: &str, whole: &str| whole.strip_suffix(end).is_some_and(|start| start.is_empty() || start.ends_with('/'));
+    is_end(path, file) || path.starts_with('/') && file.contains('/') && is_end(file, path)
 }
 
 fn is_test(file: &str) -> bool {
@@ -101,6 +104,16 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+
+    #[rstest]
+    #[case("src/ble.rs", "src/ble.rs", true)]
+    #[case::in_a_subdirectory("ble.rs", "src/ble.rs", true)]
+    #[case::absolute("/home/mia/label/src/ble.rs", "src/ble.rs", true)]
+    #[case::another("old/main.rs", "main.rs", false)]
+    #[case::directory("src", "src/ble.rs", false)]
+    fn paths_name_files(#[case] path: &str, #[case] file: &str, #[case] expected: bool) {
+        assert_eq!(names(path, file), expected);
+    }
 
     #[rstest]
     #[case("tests/queue.rs", true)]
