@@ -234,10 +234,10 @@ impl CaptureTransaction<'_> {
     /// Adds a note to the log, or spools it while another program is writing the log. `MEMORY.md` holds no notes: these go to the log of
     /// their day.
     fn add_note(&mut self, note: StateNote) -> Result<(), StoreError> {
+        if self.kind == LogKind::LongTerm {
+            return note::append_to_day(self.rows, self.layout, note.at.date(), &[&note]).map(drop);
+        }
         match &mut self.target {
-            _ if self.kind == LogKind::LongTerm => {
-                note::append_to_day(self.rows, self.layout, note.at.date(), &[&note]).map(drop)
-            }
             WriteTarget::Write(log) => Ok(log.add_note(self.rows, note).map(drop)?),
             WriteTarget::Wait(_) => spool::write_note(self.layout, &note),
         }

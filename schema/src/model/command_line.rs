@@ -42,23 +42,26 @@ pub(crate) fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-/// Returns the files and directories that a command line deletes: `git rm src/ble.rs`, `rm -rf charts/old`.
-pub(crate) fn deleted_paths(line: &str) -> Vec<String> {
+/// The number of words after which nested commands are no longer searched.
+const MAX_WORDS: usize = 256;
+
+/// Returns the paths that a command line removes from git: `git rm src/ble.rs`. Plain `rm` mostly deletes logs and scratch files.
+pub(crate) fn removed_from_git(line: &str) -> Vec<String> {
     let of_command = |simple: SimpleCommand| {
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
         let paths = match effective_program(&words) {
-            Some(("rm", arguments)) => arguments,
-            Some(("git", ["rm", arguments @ ..])) if !arguments.contains(&"--cached") => arguments,
+            Some(("git", ["rm", arguments @ ..])) => arguments,
             _ => &[],
         };
+        if paths.iter().any(|option| matches!(*option, "--cached" | "--dry-run" | "-n")) {
+            return Vec::new();
+        }
         let is_path = |word: &&&str| !word.starts_with('-') && !word.contains(['*', '?', '$']);
-        paths.iter().filter(is_path).map(|path| path.trim_end_matches('/').to_owned()).collect::<Vec<_>>()
+        let plain = |path: &&str| path.trim_start_matches("./").trim_end_matches('/').replace('\\', "/");
+        paths.iter().filter(is_path).map(plain).collect()
     };
     split::split_commands(line).into_iter().flat_map(of_command).collect()
 }
-
-/// The number of words after which nested commands are no longer searched.
-const MAX_WORDS: usize = 256;
 
 fn is_changing_line(line: &str, depth: usize) -> bool {
     split::split_commands(line).iter().any(|simple| {

@@ -148,7 +148,7 @@ fn without_numbers(line: &str) -> String {
 /// Whether `success` settles the failure in `content`.
 ///
 /// A success of the same command settles it. So does a wider run of the same checks, such as `cargo test` after `cargo test parser`, a
-/// run of more files, a narrower run of the tests that the failure's report names, and the same program with the same files and more arguments.
+/// run of the same files and more, a narrower run of the tests that the failure's report names, and the same program with the same files and more arguments.
 pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
     let Some(failed) = Attempt::of(content).filter(|failed| failed.tool == success.tool) else { return false };
     if !failed.is_command() {
@@ -171,8 +171,8 @@ pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
         let is_wider = done.is_check() && done.operands.iter().all(|word| has(&task.operands, word));
         let is_named =
             |word: &String| content.contains(word.trim_start_matches("./").split("::").last().unwrap_or(word));
-        let names_files = !task.operands.is_empty() && task.operands.iter().all(|word| word.contains('/'));
-        let is_more = |word: &String| names_files && word.contains('/');
+        let is_file = |word: &String| !word.contains("::") && done.files().any(|file| file == word);
+        let is_more = |word: &String| task.files().next().is_some() && is_file(word);
         let is_narrower = done.is_check()
             && task.operands.iter().all(|word| has(&done.operands, word))
             && done.operands.iter().all(|word| has(&task.operands, word) || is_named(word) || is_more(word));
@@ -205,6 +205,7 @@ mod tests {
     #[case::other_file("Bash failed: psql -f db/1.sql\nx", "psql -c 'set a = 1' -f db/2.sql", false)]
     #[case::same_script("Bash failed: python deploy.py\nx", "python deploy.py staging", false)]
     #[case::with_more_files("Bash failed: pytest tests/test_a.py\nx", "pytest tests/test_a.py tests/test_b.py", true)]
+    #[case::subtest("Bash failed: go test ./store\nx", "go test ./store -run TestOpen/empty", false)]
     #[case::one_of_its_tests("Bash failed: pytest tests/test_a.py\nx", "pytest tests/test_a.py -k retry", false)]
     #[case::elsewhere("Bash failed: cd app && cargo test parser\nx", "cargo test parser", true)]
     #[case::with_other_options("Bash failed: pytest -q tests\nx", "pytest -x tests", true)]

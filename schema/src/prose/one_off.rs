@@ -27,6 +27,7 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
         || makes_exception_today(folded);
     says_once_explicitly(folded)
         || is_limited_to_occasion(folded)
+        || is_limited_to_occasion_in_korean(folded)
         || ONLY_THIS.occurs_in(folded)
         || is_limited && folded.contains("for now")
         || is_this_time
@@ -36,61 +37,64 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
         || leaves_out_of_this_run(folded)
 }
 
-/// Whether a sentence in lower case is for one run alone: "for this release only set the version to 4.9.9". "For this project only" lasts.
+/// Whether a sentence in lower case is for one run alone: "for this release only set the version to 4.9.9", "for today's demo only". "For
+/// this project only" lasts.
 fn is_for_this_run_alone(folded: &str) -> bool {
     static RUNS: WordList = WordList::words("build commit demo deploy deployment hotfix merge pr push release run");
-    let words: Vec<&str> = words(folded).collect();
-    words.windows(4).any(|four| (four[0], four[1], four[3]) == ("for", "this", "only") && RUNS.contains(four[2]))
+    let folded = folded.replace("'s ", " ");
+    let words: Vec<&str> = words(&folded).collect();
+    let is_now = |word: &str| matches!(word, "this" | "today" | "tonight" | "tomorrow");
+    let mut parts = words.windows(4);
+    parts.any(|four| (four[0], four[3]) == ("for", "only") && is_now(four[1]) && RUNS.contains(four[2]))
 }
 
-/// Whether a sentence in lower case limits an order to one occasion, or makes an exception for one: "today only", "on this Saturday only leave
-/// the barriers open", "deploy it straight to live this time", "오늘 빌드에서만 꺼줘", "이번 건에 한해서는".
+/// Whether a sentence in lower case limits an order to one occasion, or makes an exception for one: "unsigned, today only", "on this Saturday
+/// only leave the barriers open", "deploy it straight to live this time".
 fn is_limited_to_occasion(folded: &str) -> bool {
+    static ALONE: WordList = WordList::phrases("today only|tonight only|tomorrow only|today alone");
     static OCCASIONS: WordList = WordList::phrases(
-        "for today's|for tonight's|for tomorrow's|for this batch|for this run|\
-         for this build|for this release|for this deploy|for this demo|for this commit|on this monday|on this tuesday|on this wednesday|\
-         on this thursday|on this friday|on this saturday|on this sunday",
+        "for this batch|for this run|for this build|for this release|for this deploy|for this demo|for this commit|on this monday|\
+         on this tuesday|on this wednesday|on this thursday|on this friday|on this saturday|on this sunday",
     );
     static LIMITS: WordList = WordList::words("only just");
-    static EXCEPTIONS: WordList = WordList::phrases(
-        "leave out|leave the |skip|without|straight to|directly to|unsigned|exclude|bypass|ignore the |no need to|don't wait|by hand|manually",
+    static EXCEPTIONS: WordList = WordList::phrases("leave out|skip|straight to|directly to|exclude|bypass|by hand");
+    // A part such as "show today only" may be about what a program shows.
+    let is_alone = folded.split([',', '.', ';', '!']).any(|clause| ALONE.contains(clause.trim()));
+    let is_exception = || EXCEPTIONS.occurs_in(folded);
+    let is_limited = || words(folded).any(|word| LIMITS.contains(word)) || is_exception();
+    is_alone || OCCASIONS.occurs_in(folded) && is_limited() || folded.contains("this time") && is_exception()
+}
+
+/// Whether a Korean or Japanese sentence limits an order to one occasion: "오늘 빌드에서만 꺼줘", "이번 건에 한해서는", "그분 것만 이번에".
+fn is_limited_to_occasion_in_korean(text: &str) -> bool {
+    static LIMITED: WordList =
+        WordList::phrases("이번 건에 한해|이번에 한해|오늘에 한해|오늘밤만|오늘 밤만|今回に限り|本日に限り|本日のみ");
+    static OCCASIONS: WordList = WordList::words(
+        "빌드에서만 빌드에만 배포에서만 배포에만 시연에서만 시연에만 데모에서만 데모에만 커밋에만 릴리스에만",
     );
-    static PERIODS: WordList = WordList::words("오늘 오늘밤 내일 이번");
-    static LIMITED: WordList = WordList::phrases(
-        "이번 건에 한해|이번에 한해|오늘에 한해|오늘 한정|이번 한정|만 이번에 |今回に限り|本日に限り|本日のみ",
-    );
-    // "As of today only node 22 is supported" is no limit.
-    static ALONE: WordList = WordList::phrases("today only|tonight only|tomorrow only|today alone|this weekend only");
-    if folded.split([',', '.', ';', ':', '!']).any(|clause| ALONE.ends(clause.trim_end())) {
-        return true;
-    }
-    if folded.contains("this time") && EXCEPTIONS.occurs_in(folded) {
-        return true;
-    }
-    if OCCASIONS.occurs_in(folded) {
-        return words(folded).any(|word| LIMITS.contains(word)) || EXCEPTIONS.occurs_in(folded);
-    }
     const REACH: usize = 3;
-    let spoken: Vec<&str> = folded.split_whitespace().collect();
-    let is_only =
-        |word: &&str| ["에서만", "에만", "밤만", "날만", "한 번은"].iter().any(|ending| word.ends_with(ending));
+    let spoken: Vec<&str> = text.split_whitespace().collect();
     let is_of_period = |(at, word): (usize, &&str)| {
-        (PERIODS.contains(word) || PERIODS.begins(word) && word.ends_with("밤만"))
-            && spoken[at..].iter().take(REACH + 1).any(is_only)
+        let mut near = spoken[at..].iter().take(REACH);
+        matches!(*word, "오늘" | "내일" | "이번") && near.any(|next| OCCASIONS.contains(next))
     };
-    LIMITED.occurs_in(folded) || spoken.iter().enumerate().any(is_of_period)
+    // "하지만 이번에" is no limit.
+    let is_only = |pair: &[&str]| pair[1] == "이번에" && pair[0].ends_with('만') && !ends_with_but(pair[0]);
+    LIMITED.occurs_in(text) || spoken.iter().enumerate().any(is_of_period) || spoken.windows(2).any(is_only)
 }
 
 /// Whether a sentence in lower case takes back the one before it, or says that it holds only once: "Tomorrow it goes back.", "only for that
 /// one", "내일은 다시 10개".
 fn takes_back(folded: &str) -> bool {
     static BEGINNINGS: WordList = WordList::phrases(
-        "back to |tomorrow it goes back|tomorrow back to|then back to |after that all normal|after that everything|afterwards back|\
-         only for that|just for that|it's only for that|only that one|only this one|just today|only today|only tonight|do not leave it in|\
-         내일은 다시|내일부터는 다시|끝나면 다시|끝나고 다시",
+        "tomorrow it goes back|tomorrow back to|after that all normal|only for that|just for that|it's only for that|내일은 다시|\
+         내일부터는 다시",
     );
+    static TIMES: WordList =
+        WordList::words("afterwards friday monday normal saturday sunday thursday tomorrow tuesday wednesday");
     let folded = folded.trim_start();
-    BEGINNINGS.begins(folded) && words(folded).count() <= LONGEST_TAKING_BACK
+    let goes_back = || folded.starts_with("back to ") && words(folded).any(|word| TIMES.contains(word));
+    (BEGINNINGS.begins(folded) || goes_back()) && words(folded).count() <= LONGEST_TAKING_BACK
 }
 
 /// The most words of a sentence that takes back the one before it.
@@ -210,7 +214,8 @@ fn ends_with_but(word: &str) -> bool {
 /// Returns a prompt without the sentences that ask for something only once.
 pub(crate) fn without_one_offs(prompt: &str) -> String {
     let parts: Vec<(&str, String)> = sentences(prompt).into_iter().map(|part| (part, part.to_lowercase())).collect();
-    let is_taken_back = |at: usize| parts.get(at).is_some_and(|(_, folded)| takes_back(folded));
+    // A first sentence takes back nothing.
+    let is_taken_back = |at: usize| at > 0 && parts.get(at).is_some_and(|(_, folded)| takes_back(folded));
     let lasts = |at: &usize| !is_one_off_request(&parts[*at].1) && !is_taken_back(*at) && !is_taken_back(at + 1);
     let lasting: String = (0..parts.len()).filter(lasts).map(|at| parts[at].0).collect();
     lasting.trim().to_owned()
@@ -234,6 +239,12 @@ mod tests {
     #[case("이번 건에 한해서는 리뷰 없이 병합해 주셔도 괜찮겠습니다.", true)]
     #[case("그분 것만 이번에 매니페스트 검증 끄고 설치해줘요", true)]
     #[case("今回に限りテストを飛ばしてタグを打って構いません。", true)]
+    #[case("for today's demo only, hardcode the file key", true)]
+    #[case("하지만 이번에 redis를 걷어내고 valkey로 바꿔줘", false)]
+    #[case("make the dashboard show today only.", false)]
+    #[case("the report for today's orders only counts paid ones.", false)]
+    #[case("rewrite the importer, this time without pandas.", false)]
+    #[case("오늘 날짜에만 테두리를 그려줘", false)]
     #[case("this time the parser is right", false)]
     #[case("오늘은 서버에서만 나는 오류를 보자", false)]
     #[case("이번만 영어로 써줘", true)]
@@ -300,6 +311,9 @@ mod tests {
 
     #[rstest]
     #[case("For the fair set it to 5 seconds. Back to hourly on Monday.", "")]
+    #[case("Back to TOML.", "Back to TOML.")]
+    #[case("Use pnpm. Back to the cart: prices include VAT.", "Use pnpm. Back to the cart: prices include VAT.")]
+    #[case("결제를 Stripe로 바꿔줘. 끝나면 다시 알려줘.", "결제를 Stripe로 바꿔줘. 끝나면 다시 알려줘.")]
     #[case("Use pnpm. Round everything to one decimal. Only for that one.", "Use pnpm.")]
     #[case("오늘은 20개로 늘려줘요. 내일은 다시 10개.", "")]
     #[case(

@@ -12,7 +12,7 @@
 //! | another choice | both choose a name for the same terms | "the S is X", "S 는 X", or a word of change |
 
 use self::choices::{choices, defines, is_change, returns_to};
-pub use self::edits::{changes_of_edits, names_of_deleted};
+pub use self::edits::{changes_of_edits, names_of_removed_files};
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
 pub use self::passages::{StatementIndex, without_replaced};
 pub use self::reversals::{left_for_another, reversals};

@@ -7,7 +7,7 @@ use schema::files::database::LockTimeout;
 use schema::store::Store;
 
 impl Engine {
-    /// Runs an operation, and once more after a repair of what it found damaged. Several readers may repair at the same time.
+    /// Runs an operation. If a database is damaged, repairs it and runs the operation again. Several readers may do so at the same time.
     pub(super) fn with_repair<T>(
         &mut self,
         mut work: impl FnMut(&mut Self) -> Result<T, ToolError>,
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn repair_by_another_reader_at_the_same_time_is_met() {
+    fn search_survives_repair_by_another_reader() {
         let project = tempfile::tempdir().unwrap();
         let mut engine = engine(project.path());
         let path = project.path().join(".jikime/memory/index.db");

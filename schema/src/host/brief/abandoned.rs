@@ -1,14 +1,13 @@
-//! Turns whose files were all deleted or changed later: their decisions no longer hold, in whatever words the later ones are.
+//! Turns whose files were all removed from git later: their decisions no longer hold, even if the later ones use other words.
 
 use std::collections::HashSet;
 
-use crate::model::command_line::deleted_paths;
+use crate::model::command_line::removed_from_git;
 use crate::model::memory::MemoryId;
 use crate::model::tool_usage;
 use crate::store::MemoryRow;
 
-/// The prompts and answers of turns all of whose changed files were deleted later, or edited in a later session for a prompt that changes
-/// something. Tests do not count.
+/// The prompts and answers of turns all of whose changed files were removed later. Tests count only if nothing else was changed.
 #[derive(Debug, Default)]
 pub(super) struct AbandonedTurns {
     ids: HashSet<MemoryId>,
@@ -16,38 +15,26 @@ pub(super) struct AbandonedTurns {
 }
 
 impl AbandonedTurns {
-    /// Finds them in memories of these types, the newest of each first. `changing` has the order of prompts that give something up or change
-    /// it.
-    pub(super) fn find(
-        tool_uses: &[MemoryRow],
-        prompts: &[MemoryRow],
-        answers: &[MemoryRow],
-        changing: &HashSet<(i64, i64)>,
-    ) -> Self {
+    /// Finds them in memories of these types, the newest of each first.
+    pub(super) fn find(tool_uses: &[MemoryRow], prompts: &[MemoryRow], answers: &[MemoryRow]) -> Self {
         let mut found = Self::default();
-        // The paths that newer turns deleted or edited.
-        let (mut redone, mut edited): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
-        // A file that exists again was deleted only for a while.
-        let mut known: HashSet<&str> = HashSet::new();
-        let mut session: Option<&str> = None;
+        let (mut removed, mut edited): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
         for row in tool_uses {
-            // A session often edits a file in several steps.
-            if session.replace(&row.memory.session_id) != Some(&row.memory.session_id) {
-                redone.append(&mut edited);
-            }
             let content = &row.memory.content;
-            let is_redone = |file: &&str| redone.iter().any(|path| names(path, file));
+            let is_removed = |file: &&str| removed.iter().any(|path| names(path, file));
             let (tests, code): (Vec<&str>, Vec<&str>) = tool_usage::files(content).partition(|file| is_test(file));
-            let decisive = if code.is_empty() { tests } else { code };
-            if !decisive.is_empty() && decisive.iter().all(is_redone) {
+            let judged = if code.is_empty() { tests } else { code };
+            if !judged.is_empty() && judged.iter().all(is_removed) {
                 found.add(row, prompts, answers);
             }
-            if prompt_of(row, prompts, answers).is_some_and(|asked| changing.contains(&asked.order())) {
-                edited.extend(tool_usage::files(content).map(str::to_owned));
-            }
-            let deleted = tool_usage::commands(content).flat_map(deleted_paths);
-            redone.extend(deleted.filter(|path| !known.contains(path.as_str())));
-            known.extend(tool_usage::files(content));
+            edited.extend(tool_usage::files(content));
+            let paths = tool_usage::commands(content).flat_map(removed_from_git);
+            // A file that was edited afterwards exists again, and one of the same name was moved.
+            let is_gone = |path: &String| {
+                !edited.iter().any(|file| names(path, file))
+                    && !tool_usage::files(content).any(|file| stem(file) == stem(path))
+            };
+            removed.extend(paths.filter(is_gone));
         }
         found
     }
@@ -83,20 +70,24 @@ pub(super) fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: 
     prompts.iter().find(is_before).filter(|asked| answered.is_none_or(|order| order < asked.order()))
 }
 
-/// Whether a path names a file. It may be absolute, and the command may have run in a subdirectory. A directory is deleted when its content
-/// moves.
+/// Whether a path of a command names a file of the project. The command may have run in a subdirectory. Directories do not count, because
+/// their content may have moved.
 fn names(path: &str, file: &str) -> bool {
-    let is_end =
-        |end: &str, whole: &str| whole.strip_suffix(end).is_some_and(|start| start.is_empty() || start.ends_with('/'));
-    is_end(path, file) || path.starts_with('/') && file.contains('/') && is_end(file, path)
+    file.strip_suffix(path).is_some_and(|start| start.is_empty() || start.ends_with('/') && path.contains('/'))
+}
+
+/// Returns the name of a file without its directory and extension.
+fn stem(file: &str) -> &str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.split_once('.').map_or(name, |(stem, _)| stem)
 }
 
 fn is_test(file: &str) -> bool {
-    file.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
-        matches!(word, "test" | "tests" | "spec" | "specs")
-            || word.starts_with("Test")
-            || ["Test", "Tests", "Spec"].iter().any(|ending| word.ends_with(ending))
-    })
+    let (folders, name) = file.rsplit_once('/').unwrap_or(("", file));
+    folders.split('/').any(|folder| matches!(folder, "test" | "tests" | "__tests__"))
+        || name
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|word| matches!(word, "test" | "tests" | "spec") || word.ends_with("Test") || word.ends_with("Tests"))
 }
 
 #[cfg(test)]
@@ -107,8 +98,8 @@ mod tests {
 
     #[rstest]
     #[case("src/ble.rs", "src/ble.rs", true)]
-    #[case::in_a_subdirectory("ble.rs", "src/ble.rs", true)]
-    #[case::absolute("/home/mia/label/src/ble.rs", "src/ble.rs", true)]
+    #[case::in_a_subdirectory("src/ble.rs", "firmware/src/ble.rs", true)]
+    #[case::common_name("Cargo.toml", "server/Cargo.toml", false)]
     #[case::another("old/main.rs", "main.rs", false)]
     #[case::directory("src", "src/ble.rs", false)]
     fn paths_name_files(#[case] path: &str, #[case] file: &str, #[case] expected: bool) {
@@ -120,6 +111,7 @@ mod tests {
     #[case("src/sync_test.go", true)]
     #[case("src/composite.spec.ts", true)]
     #[case("app/ParserTest.java", true)]
+    #[case("src/Testimonials.tsx", false)]
     #[case("src/inspector.rs", false)]
     #[case("dist/latest.json", false)]
     fn tests_are_told_by_their_names(#[case] file: &str, #[case] expected: bool) {

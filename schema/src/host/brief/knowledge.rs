@@ -17,7 +17,7 @@ use crate::model::state_note::{Phase, Standing};
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::supersession::{
-    Statement, StatementIndex, Strictness, changes_of_edits, left_for_another, names_of_deleted, reversals,
+    Statement, StatementIndex, Strictness, changes_of_edits, left_for_another, names_of_removed_files, reversals,
     without_replaced,
 };
 use crate::prose::tasks;
@@ -122,13 +122,13 @@ impl Knowledge {
                 asked.map(|asked| (asked.order(), changes_of_edits(&row.memory.content, &asked.memory.content)));
             changes.into_iter().flat_map(|(order, changes)| changes.into_iter().map(move |newer| (order, newer)))
         });
-        let deleted = tool_uses.iter().filter_map(|row| {
-            // The answer to the same prompt may name what was deleted.
+        let removed = tool_uses.iter().filter_map(|row| {
+            // The answer to the same prompt may name what was removed.
             let order = prompt_of(row, &prompts, &answers).map_or(row.order(), MemoryRow::order);
-            Some((order, names_of_deleted(&row.memory.content)?))
+            Some((order, names_of_removed_files(&row.memory.content)?))
         });
-        let statements = StatementIndex::new(concluded.chain(reversed).chain(edited).chain(deleted));
-        let abandoned = AbandonedTurns::find(&tool_uses, &prompts, &answers, &changing);
+        let statements = StatementIndex::new(concluded.chain(reversed).chain(edited).chain(removed));
+        let abandoned = AbandonedTurns::find(&tool_uses, &prompts, &answers);
         let mut knowledge = Self {
             entries,
             statements,
@@ -168,12 +168,12 @@ impl Knowledge {
                 return None;
             }
             if !kept.contains(&entry.row.memory.id) {
-                // Rules and learnings outlive the code.
+                // Rules and learnings outlive the code, and so does what somebody confirmed.
                 let is_of_code = matches!(
                     entry.row.memory.kind,
                     MemoryType::Decision | MemoryType::Architecture | MemoryType::Pattern
                 );
-                if is_of_code && self.abandoned.contains_source_of(&entry.row) {
+                if is_of_code && entry.standing == Standing::Noted && self.abandoned.contains_source_of(&entry.row) {
                     entry.is_replaced = true;
                     return Some(entry);
                 }
@@ -225,7 +225,7 @@ impl Knowledge {
         if rest.trim().is_empty() { text } else { rest }
     }
 
-    /// Whether the files of a turn were all deleted or changed later; see [`AbandonedTurns`].
+    /// Whether the files of a turn were all removed later; see [`AbandonedTurns`].
     pub(super) fn is_abandoned(&self, turn: (i64, i64)) -> bool {
         self.abandoned.contains(turn)
     }
@@ -245,8 +245,7 @@ impl Knowledge {
         self.entries.iter().filter(|entry| !entry.is_replaced && kinds.contains(&entry.row.memory.kind))
     }
 
-    /// Returns the open tasks, newest first. Those that were found in text before `since`, or in a turn whose files were all changed since,
-    /// are only counted.
+    /// Returns the open tasks, newest first. Those that were found in text before `since`, or in an abandoned turn, are only counted.
     pub(super) fn tasks(&self, since: Option<Moment>) -> BriefSection {
         let open = self.of_kinds(&[MemoryType::Task]).filter(|entry| entry.row.is_open_task());
         let (old, listed): (Vec<&Entry>, Vec<&Entry>) =

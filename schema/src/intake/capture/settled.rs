@@ -9,7 +9,7 @@ use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
 use crate::model::tool_usage::files;
 use crate::prose::tasks::{
-    declined, done_as_ordered, done_by_number, done_except_left, done_of_list, dropped, finished,
+    declined, done_as_ordered, done_by_number, done_except_left, done_of_list, dropped, finished, reports_whole_list,
 };
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
@@ -103,6 +103,9 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
         if let Some(list) = lists.iter().find(|list| list.answered_at < prompt.order()).filter(|_| !has_failed) {
             let done = done_of_list(asked, &memory.content, &edited, &list.texts());
             settled.extend(done.into_iter().filter_map(|item| list.items[item].1));
+        }
+        if let Some(newest) = lists.first().filter(|_| reports_whole_list(&memory.content)) {
+            settled.extend(newest.items.iter().filter_map(|(_, task)| *task));
         }
         for list in &lists {
             let open: Vec<usize> = list.items.iter().filter_map(|(_, task)| *task).collect();

@@ -36,7 +36,7 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
         let is_defined = defines(&tokens[clause..at]);
         // "BLE." and "Pagefind it is."
         let behind: Vec<&str> = tokens[at + 1..].iter().map(|next| next.text.as_str()).collect();
-        let is_reply = at == 0 && behind.is_empty() || behind == ["it", "is"];
+        let is_reply = at == 0 && (behind.is_empty() || behind == ["it", "is"]);
         if follows_choice_word || by_particle || by_verb || is_defined || is_reply {
             found.push(token.text.clone());
         }

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use super::Statement;
 use super::given_up::{GivenUp, Scope};
-use crate::model::command_line::deleted_paths;
+use crate::model::command_line::removed_from_git;
 use crate::model::tool_usage;
 use crate::model::word_list::WordList;
+use crate::prose::terms::terms;
 
 /// Words before the path of a module.
 static IMPORTS: WordList = WordList::words("#include @import from import require use using");
@@ -93,23 +94,26 @@ pub fn changes_of_edits(text: &str, asked: &str) -> Vec<Statement> {
     removed.iter().filter_map(statement).map(|text| Statement::of(&text)).collect()
 }
 
-/// Returns a statement that gives up choices of the names of files that the commands of a `tool_usage` text delete: `pdf` after
-/// `git rm report/pdf.py`. Files that were only moved are not meant.
-pub fn names_of_deleted(text: &str) -> Option<Statement> {
+/// Returns a statement that gives up choices of the names of files that the commands of a `tool_usage` text remove from git: `pdf` after
+/// `git rm report/pdf.py`. Files that were only moved are not meant, nor tests and stories of a component.
+pub fn names_of_removed_files(text: &str) -> Option<Statement> {
     let is_code = |line: &&str| !line.starts_with("- ") && !line.starts_with("Commands: ");
     let added: HashSet<String> = text.lines().filter(is_code).flat_map(words).collect();
     let is_name = |name: &String| name.len() >= SHORTEST_NAME && !NO_NAMES.contains(name) && !added.contains(name);
     let stem = |path: String| {
         let file = path.rsplit('/').next().unwrap_or(&path).trim_start_matches('.');
-        // A directory is deleted when its content moves.
-        file.split_once('.').map(|(stem, _)| stem.to_owned())
+        let (stem, ending) = file.split_once('.')?;
+        let is_lock = words(stem).iter().any(|word| matches!(word.as_str(), "lock" | "test" | "tests"));
+        let is_plain = !is_lock && !ending.contains('.') && !matches!(ending, "lock" | "log");
+        is_plain.then(|| stem.to_owned())
     };
-    let stems: Vec<String> = tool_usage::commands(text).flat_map(deleted_paths).filter_map(stem).collect();
+    let stems: Vec<String> = tool_usage::commands(text).flat_map(removed_from_git).filter_map(stem).collect();
     let given_up = |names: Vec<String>, scope: Scope| {
         let (quantities, subject) = (Vec::new(), Vec::new());
         (!names.is_empty()).then(|| GivenUp { terms: names.clone(), names, quantities, scope, subject })
     };
-    let chosen: Vec<String> = stems.iter().flat_map(|stem| words(stem)).filter(is_name).collect();
+    let names: Vec<String> = stems.iter().flat_map(|stem| words(stem)).filter(is_name).collect();
+    let chosen = terms(&names.join(" "));
     // A name of several words stands for the file, whatever is said of it.
     let whole = stems.iter().filter(|stem| words(stem).len() > 1 && words(stem).iter().any(is_name));
     let whole = whole.filter_map(|stem| given_up(vec![stem.to_lowercase()], Scope::All));
@@ -185,10 +189,15 @@ mod tests {
         "Orders that wait are cancelled by `StaleOrderCanceller`",
         true
     )]
+    #[case::inflected("git rm src/postgresStore.ts", "Use Postgres for the sessions", true)]
+    #[case::lock("git rm yarn.lock", "Use Yarn for the workspaces", false)]
+    #[case::lock_of_pnpm("git rm pnpm-lock.yaml", "Use pnpm for the workspaces", false)]
+    #[case::story("git rm src/AppHeader.stories.tsx", "The title is drawn by `AppHeader`", false)]
+    #[case::log("rm -f /tmp/redis.log", "Use Redis for the sessions", false)]
     #[case::other_choice("git rm report/pdf.py", "Reports are sent by mail", false)]
     #[case::kept_in_git("git rm --cached redis.conf", "Sessions go into Redis", false)]
-    fn deleted_files_give_up_choices(#[case] command: &str, #[case] older: &str, #[case] expected: bool) {
-        let newer = names_of_deleted(&format!("Commands: {command}"));
+    fn removed_files_give_up_choices(#[case] command: &str, #[case] older: &str, #[case] expected: bool) {
+        let newer = names_of_removed_files(&format!("Commands: {command}"));
         let replaces = newer.is_some_and(|newer| newer.replaces(&Statement::of(older), Strictness::Strict));
         assert_eq!(replaces, expected);
     }

@@ -181,11 +181,14 @@ const ABANDONED: [(&str, MemoryType, &str); 3] = [
 ];
 
 #[rstest]
-#[case::deleted("Files modified: src/lora.rs\nCommands: git rm src/radio_link.rs", false)]
-#[case::with_its_directory("Files modified: src/lora.rs\nCommands: rm -r src", true)]
+#[case::removed("Files modified: src/lora.rs\nCommands: git rm src/radio_link.rs", false)]
+#[case::with_its_directory("Files modified: src/lora.rs\nCommands: git rm -r src", true)]
+#[case::moved("Files modified: radio/radio_link.rs\nCommands: git rm src/radio_link.rs", true)]
+#[case::written_again("Files modified: src/radio_link.rs\nCommands: git rm src/radio_link.rs", true)]
+#[case::dry_run("Files modified: src/lora.rs\nCommands: git rm -n src/radio_link.rs", true)]
 #[case::only_untracked("Files modified: src/lora.rs\nCommands: git rm --cached src/radio_link.rs", true)]
 #[case::edited_for_more("Files modified: src/radio_link.rs", true)]
-fn turn_whose_files_were_deleted_is_not_shown(#[case] later: &str, #[case] is_shown: bool) {
+fn turn_whose_files_were_removed_is_not_shown(#[case] later: &str, #[case] is_shown: bool) {
     let later = [
         ("later", MemoryType::UserPrompt, "Show the feed plan of each horse, too"),
         ("later", MemoryType::ToolUsage, later),
@@ -193,15 +196,4 @@ fn turn_whose_files_were_deleted_is_not_shown(#[case] later: &str, #[case] is_sh
     ];
     let text = BriefFixture::new(&[ABANDONED.as_slice(), &later].concat()).startup_brief();
     assert_eq!((text.contains("GATT service"), text.contains("over BLE")), (is_shown, is_shown), "{text}");
-}
-
-#[test]
-fn turn_whose_files_were_changed_for_another_decision_is_not_shown() {
-    let later = [
-        ("later", MemoryType::UserPrompt, "Phones no longer work in the barn, switch the labels to LoRa"),
-        ("later", MemoryType::ToolUsage, "Files modified: src/radio_link.rs"),
-        ("later", MemoryType::AssistantResponse, "The office sends the cards, and nobody has to touch a label."),
-    ];
-    let text = BriefFixture::new(&[ABANDONED.as_slice(), &later].concat()).startup_brief();
-    assert!(!text.contains("GATT service") && text.contains("The office sends"), "{text}");
 }
