@@ -33,8 +33,8 @@ struct Floor {
 #[case::domains("domains.json", Floor { stories: 14, facts: 91, searches: 75, violations: 5 })]
 #[case::manners("manners.json", Floor { stories: 14, facts: 88, searches: 61, violations: 25 })]
 #[case::trades("trades.json", Floor { stories: 20, facts: 91, searches: 68, violations: 10 })]
-#[case::crafts("crafts.json", Floor { stories: 20, facts: 88, searches: 70, violations: 24 })]
-#[case::unread("unread.json", Floor { stories: 12, facts: 93, searches: 86, violations: 14 })]
+#[case::crafts("crafts.json", Floor { stories: 20, facts: 88, searches: 70, violations: 26 })]
+#[case::unread("unread.json", Floor { stories: 12, facts: 93, searches: 86, violations: 16 })]
 fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor: Floor) {
     let stories = read(&own_stories(file));
     assert!(stories.len() >= floor.stories);
