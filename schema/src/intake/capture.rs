@@ -231,8 +231,8 @@ impl CaptureTransaction<'_> {
         self.add_note(note)
     }
 
-    /// Adds a note to the log, or spools it while another program is writing the log. `MEMORY.md` holds no notes: these go to the log of
-    /// their day.
+    /// Adds a note to the log, or spools it while another program is writing the log. `MEMORY.md` holds no notes, so
+    /// these go to the log of their day.
     fn add_note(&mut self, note: StateNote) -> Result<(), StoreError> {
         if self.kind == LogKind::LongTerm {
             return note::append_to_day(self.rows, self.layout, note.at.date(), &[&note]).map(drop);

@@ -1,4 +1,5 @@
-//! Applies a change to the entry of a stored memory, under the lock, for `engine::curate` and `engine::edit`: its text, whether it is pinned, what it replaces, and whether it is long-term.
+//! Applies a change to the entry of a stored memory, under the lock, for `engine::curate` and `engine::edit`: its text, whether it is
+//! pinned, what it replaces, and whether it is long-term.
 
 use std::collections::HashSet;
 

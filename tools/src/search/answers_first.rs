@@ -1,5 +1,5 @@
-//! Moves the agent's answer next to the prompt that asked for it, and what its session decided next to its first hit. Prompts and edits share the words of a question but do not answer
-//! it.
+//! Moves the agent's answer next to the prompt that asked for it, and what its session decided next to its first hit. Prompts and edits
+//! share the words of a question but do not answer it.
 
 use std::collections::HashSet;
 
