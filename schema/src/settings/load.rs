@@ -4,13 +4,14 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
+use serde_json::Value as Json;
 use toml::Spanned;
 use toml::de::{DeTable as Table, DeValue as Value};
 
 use super::catalogue::{KEYS, KeyRule, SettingKey};
 use super::value::{
-    BriefMode, Edits, EmbeddingProvider, LegWeights, parse_bytes, parse_days, parse_number, parse_score, parse_switch,
-    parse_texts, parse_unless_never, parse_weights,
+    BriefMode, Edits, EmbeddingProvider, LegWeights, SettingOrigin, parse_bytes, parse_days, parse_number, parse_score,
+    parse_switch, parse_texts, parse_unless_never, parse_weights, to_json,
 };
 use crate::files::environment;
 use crate::files::layout::Layout;
@@ -152,6 +153,16 @@ pub struct LoadedSettings {
     pub sanitizer: Sanitizer,
     /// Messages for people. Each names the file or variable.
     pub problems: Vec<String>,
+    /// The values that count, in the order of their sources.
+    pub(super) accepted: Vec<AcceptedValue>,
+}
+
+/// The value of a setting in one source.
+#[derive(Debug, Clone)]
+pub(super) struct AcceptedValue {
+    pub(super) name: &'static str,
+    pub(super) value: Json,
+    pub(super) origin: SettingOrigin,
 }
 
 /// Loads the settings of a project, including the environment of this process.
@@ -170,19 +181,31 @@ pub(super) fn combine(
 ) -> LoadedSettings {
     let mut layers = SettingsLayers::default();
     user.into_iter().for_each(|path| layers.add_file(path, SettingsOwner::User));
-    let Settings { capture: is_allowed, edits, conclusions, anonymise, other_projects, .. } = layers.settings.clone();
+    let user = layers.settings.clone();
     // Only what forbids it counts in a project's file, whatever the environment says.
     layers.settings.other_projects = true;
     layers.add_file(project, SettingsOwner::Project);
-    let may_be_read = std::mem::replace(&mut layers.settings.other_projects, other_projects);
+    let may_be_read = std::mem::replace(&mut layers.settings.other_projects, user.other_projects);
     // A project may be a stranger's: it can turn recording down, but not up against the user's settings.
-    layers.settings.capture &= is_allowed;
-    layers.settings.edits = layers.settings.edits.min(edits);
-    layers.settings.conclusions &= conclusions;
-    layers.settings.anonymise |= anonymise;
+    let settings = &mut layers.settings;
+    let raised = [
+        ("capture", settings.capture && !user.capture),
+        ("edits", settings.edits > user.edits),
+        ("conclusions", settings.conclusions && !user.conclusions),
+        ("anonymise", !settings.anonymise && user.anonymise),
+        ("other_projects", may_be_read),
+    ];
+    settings.capture &= user.capture;
+    settings.edits = settings.edits.min(user.edits);
+    settings.conclusions &= user.conclusions;
+    settings.anonymise |= user.anonymise;
+    layers
+        .accepted
+        .retain(|value| !matches!(value.origin, SettingOrigin::Project(_)) || !raised.contains(&(value.name, true)));
     for (key, name) in KEYS.iter().filter_map(|key| Some((key, key.variable?))) {
-        if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
-            layers.set(key, &Value::String(value.into()), &name);
+        let text = variable(name).filter(|value| !value.is_empty());
+        if let Some(value) = text.filter(|_| key.name != "other_projects" || may_be_read) {
+            layers.set(key, &Value::String(value.into()), SettingOrigin::Environment(name), &name);
         }
     }
     layers.settings.other_projects &= may_be_read;
@@ -208,6 +231,7 @@ pub enum SettingsOwner {
 pub(super) struct SettingsLayers {
     pub(super) settings: Settings,
     pub(super) problems: Vec<String>,
+    accepted: Vec<AcceptedValue>,
     /// Whether a setting that may restrict recording is invalid.
     has_unclear_guard: bool,
 }
@@ -224,7 +248,7 @@ impl SettingsLayers {
             Ok(table) => table.iter().for_each(|(name, value)| {
                 let before = text.as_deref().unwrap_or_default().get(..name.span().start).unwrap_or_default();
                 let place = format!("{place}: line {}", before.matches('\n').count() + 1);
-                self.add_value(name.as_ref(), value.as_ref(), owner, &place);
+                self.add_value(name.as_ref(), value.as_ref(), (path, owner), &place);
             }),
             Err(problem) => {
                 self.has_unclear_guard = true;
@@ -233,7 +257,13 @@ impl SettingsLayers {
         }
     }
 
-    fn add_value(&mut self, name: &str, value: &Value<'_>, owner: SettingsOwner, place: &impl Display) {
+    fn add_value(
+        &mut self,
+        name: &str,
+        value: &Value<'_>,
+        (path, owner): (&Path, SettingsOwner),
+        place: &impl Display,
+    ) {
         match KEYS.iter().find(|key| key.name == name) {
             Some(key) if key.rule == KeyRule::UserOnly && owner == SettingsOwner::Project => {
                 self.problems.push(format!(
@@ -244,7 +274,13 @@ impl SettingsLayers {
             None if looks_like_key(name) => self.problems.push(format!(
                 "{place}: unknown setting {name}: keys are read only from the environment, such as JIKIME_EMBEDDING_API_KEY"
             )),
-            Some(key) => self.set(key, value, place),
+            Some(key) => {
+                let origin = match owner {
+                    SettingsOwner::User => SettingOrigin::User,
+                    SettingsOwner::Project => SettingOrigin::Project,
+                };
+                self.set(key, value, origin(path.to_owned()), place);
+            }
             None => {
                 self.has_unclear_guard |= looks_like_guard(name, value);
                 self.problems.push(format!("{place}: {}", unknown_setting(name)));
@@ -252,11 +288,13 @@ impl SettingsLayers {
         }
     }
 
-    fn set(&mut self, key: &SettingKey, value: &Value<'_>, place: &impl Display) {
+    fn set(&mut self, key: &SettingKey, value: &Value<'_>, origin: SettingOrigin, place: &impl Display) {
         if self.settings.set(key.name, value).is_none() {
             self.has_unclear_guard |= key.rule == KeyRule::Guard;
             self.problems.push(format!("{place}: {} must be {}", key.name, key.values));
+            return;
         }
+        self.accepted.push(AcceptedValue { name: key.name, value: to_json(value), origin });
     }
 
     fn finish(mut self) -> LoadedSettings {
@@ -268,7 +306,7 @@ impl SettingsLayers {
             self.settings.other_projects = false;
             self.problems.push("nothing is recorded until this is fixed".to_owned());
         }
-        LoadedSettings { settings: self.settings, sanitizer, problems: self.problems }
+        LoadedSettings { settings: self.settings, sanitizer, problems: self.problems, accepted: self.accepted }
     }
 }
 

@@ -5,27 +5,15 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 use toml::de::DeValue as Value;
 
-use super::catalogue::{KEYS, KeyRule, SettingKey};
+use super::catalogue::{KEYS, SettingKey};
 use super::load::{
-    LoadedSettings, NO_HISTORY, Settings, SettingsLayers, SettingsOwner, combine, is_absent, is_set, parse_file,
-    read_file,
+    AcceptedValue, LoadedSettings, NO_HISTORY, SettingsLayers, SettingsOwner, combine, is_absent, is_set, read_file,
 };
 use super::user_file;
-use super::value::parse_switch;
+use super::value::{SettingOrigin, parse_switch};
 use crate::files::environment;
 use crate::files::layout::Layout;
 use crate::privacy::sanitizer::Sanitizer;
-
-/// The source of a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SettingOrigin {
-    Default,
-    User(PathBuf),
-    Project(PathBuf),
-    Environment(&'static str),
-    /// Capture was turned off because a setting that may restrict recording is invalid.
-    Fallback,
-}
 
 /// The effective value of a setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,33 +59,10 @@ pub(super) fn explain_from(
     project: &Path,
     variable: impl Fn(&str) -> Option<String>,
 ) -> ExplainedSettings {
-    let files = user.map(|path| (path, SettingsOwner::User)).into_iter().chain([(project, SettingsOwner::Project)]);
-    let texts: Vec<(&Path, SettingsOwner, String)> =
-        files.filter_map(|(path, owner)| Some((path, owner, read_file(path).ok()?))).collect();
-    let tables: Vec<_> =
-        texts.iter().filter_map(|(path, owner, text)| Some((*path, *owner, parse_file(text).ok()?))).collect();
     let loaded = combine(user, project, &variable);
     let explain_key = |key: &SettingKey| {
         let mut setting = Setting::from_key(key);
-        for (path, owner, table) in &tables {
-            let Some(value) = table.get(key.name).map(toml::Spanned::as_ref) else { continue };
-            let is_refused = key.rule == KeyRule::UserOnly && *owner == SettingsOwner::Project;
-            if !is_refused && is_understood(key, value) {
-                let path = path.to_path_buf();
-                let origin = if *owner == SettingsOwner::User {
-                    SettingOrigin::User(path)
-                } else {
-                    SettingOrigin::Project(path)
-                };
-                setting.apply(value, origin);
-            }
-        }
-        if let Some((name, text)) = key.variable.and_then(|name| Some((name, variable(name)?))) {
-            let value = Value::String(text.as_str().into());
-            if !text.is_empty() && is_understood(key, &value) {
-                setting.apply(&value, SettingOrigin::Environment(name));
-            }
-        }
+        loaded.accepted.iter().filter(|value| value.name == key.name).for_each(|value| setting.apply(value));
         if key.name == "capture" {
             setting.apply_loaded(&loaded, is_set(&variable, NO_HISTORY));
         }
@@ -128,12 +93,8 @@ impl Setting {
         }
     }
 
-    fn apply(&mut self, value: &Value<'_>, origin: SettingOrigin) {
-        let value = to_json(value);
-        // A project can turn recording down, but not up against the user's settings.
-        if matches!(origin, SettingOrigin::Project(_)) && amount(self.name, &value) > amount(self.name, &self.value) {
-            return;
-        }
+    fn apply(&mut self, accepted: &AcceptedValue) {
+        let AcceptedValue { value, origin, .. } = accepted.clone();
         match (&mut self.value, value) {
             (Json::Array(so_far), Json::Array(more)) => {
                 so_far.extend(more);
@@ -157,25 +118,10 @@ impl Setting {
     }
 }
 
-/// Returns how much is recorded with a value, for settings that a project can only turn down.
-fn amount(name: &str, value: &Json) -> usize {
-    let value = switch_to_bool(value.clone());
-    match (name, value.as_str()) {
-        ("capture" | "conclusions" | "other_projects", _) => usize::from(value == Json::Bool(true)),
-        ("edits", Some("full")) => 2,
-        ("edits", Some("names")) => 1,
-        _ => 0,
-    }
-}
-
 /// Converts the words that variables use for a switch.
 fn switch_to_bool(value: Json) -> Json {
     let text = value.as_str().map(str::to_owned);
     text.and_then(|text| parse_switch(&Value::String(text.into()))).map_or(value, Json::Bool)
-}
-
-fn is_understood(key: &SettingKey, value: &Value<'_>) -> bool {
-    Settings::default().set(key.name, value).is_some()
 }
 
 fn check_file(path: &Path, owner: SettingsOwner) -> SettingsFile {
@@ -185,18 +131,6 @@ fn check_file(path: &Path, owner: SettingsOwner) -> SettingsFile {
     problems.extend(Sanitizer::new(&settings.redact, &settings.exclude).1.iter().map(ToString::to_string));
     let is_there = !read_file(path).is_err_and(|error| is_absent(&error));
     SettingsFile { path: path.to_owned(), exists: is_there, problems }
-}
-
-fn to_json(value: &Value<'_>) -> Json {
-    match value {
-        Value::String(text) => Json::from(text.as_ref()),
-        Value::Boolean(on) => Json::Bool(*on),
-        Value::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).map_or(Json::Null, Json::from),
-        Value::Float(number) => number.as_str().parse::<f64>().map_or(Json::Null, Json::from),
-        Value::Array(items) => items.iter().map(|item| to_json(item.as_ref())).collect(),
-        Value::Datetime(at) => Json::from(at.to_string()),
-        Value::Table(_) => Json::Null,
-    }
 }
 
 #[cfg(test)]
@@ -262,6 +196,19 @@ mod tests {
         assert_eq!(explained.user.unwrap().problems, Vec::<String>::new());
         assert_eq!(explained.project.problems.len(), 2, "{:?}", explained.project.problems);
         assert!(explained.problems[0].contains("JIKIME_BRIEF"), "{:?}", explained.problems);
+    }
+
+    #[test]
+    fn value_that_a_project_may_not_set_is_not_explained() {
+        for (user, project, variables, expected) in [
+            ("anonymise = true", "anonymise = false", &[][..], "anonymise true user"),
+            ("anonymise = false", "anonymise = true", &[], "anonymise true project"),
+            ("edits = \"names\"", "edits = \"full\"", &[], "edits \"names\" user"),
+            ("other_projects = true", "other_projects = true", &[], "other_projects true user"),
+            ("", "other_projects = false", &[("JIKIME_OTHER_PROJECTS", "on")], "other_projects false project"),
+        ] {
+            assert_eq!(describe(&explained(user, project, variables)), [expected], "{user} {project} {variables:?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
+use serde_json::Value as Json;
 use toml::de::DeValue as Value;
 
 use crate::model::age::Age;
@@ -157,5 +159,29 @@ pub(super) fn parse_weights(value: &Value<'_>) -> Option<Option<LegWeights>> {
             let is_possible = numbers.iter().all(|number| *number <= 100) && numbers.iter().any(|number| *number > 0);
             is_possible.then_some(Some(LegWeights { words, vector }))
         }
+    }
+}
+
+/// The source of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingOrigin {
+    Default,
+    User(PathBuf),
+    Project(PathBuf),
+    Environment(&'static str),
+    /// Capture was turned off because a setting that may restrict recording is invalid.
+    Fallback,
+}
+
+/// Returns a value of a settings file as JSON.
+pub(super) fn to_json(value: &Value<'_>) -> Json {
+    match value {
+        Value::String(text) => Json::from(text.as_ref()),
+        Value::Boolean(on) => Json::Bool(*on),
+        Value::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).map_or(Json::Null, Json::from),
+        Value::Float(number) => number.as_str().parse::<f64>().map_or(Json::Null, Json::from),
+        Value::Array(items) => items.iter().map(|item| to_json(item.as_ref())).collect(),
+        Value::Datetime(at) => Json::from(at.to_string()),
+        Value::Table(_) => Json::Null,
     }
 }
