@@ -5,7 +5,7 @@
 //!
 //! | rule | sign of change | also required |
 //! | --- | --- | --- |
-//! | gives up | "no longer X", "X, not Y", "instead of X", "from X to Y", "drop X", "X 대신", "X 말고", "X 는 취소", "X はやめて" | the older text contains all of X and shares another term; if X is gone completely, no other term |
+//! | gives up | "no longer X", "X, not Y", "instead of X", "from X to Y", "drop X", "X 대신", "X 말고", "X 는 취소", "X はやめて" | the older text contains all of X and shares another term; if a name or several words are gone completely, no other term |
 //! | another quantity | another number with the same unit | the terms of one are among those of the other, with two in common or a word of change |
 //! | goes back | chooses something that the older text gave up, or returns to something ("rollback after all", "역시 서버로") | a word of change |
 //! | leaves | complains about a name or a number, and then changes to something else | the older text chooses that name or has that number |
@@ -183,10 +183,12 @@ impl Statement {
         is_decided && older.returns_to.is_empty() && self.returns_to.iter().any(is_left)
     }
 
-    /// Whether it returns to something that the older statement gave up.
+    /// Whether it returns to something that the older statement gave up for the same subject.
     fn chooses_given_up(&self, older: &Self) -> bool {
         let mut given_up = older.given_up.iter().flat_map(|given_up| &given_up.terms);
-        self.changes && given_up.any(|term| self.choices.contains(term))
+        let (new, old) = (self.unchosen_terms(older), older.unchosen_terms(self));
+        let is_same_subject = new.is_empty() || old.is_empty() || count_shared(&new, &old) > 0;
+        self.changes && is_same_subject && given_up.any(|term| self.choices.contains(term))
     }
 
     fn chooses_another(&self, older: &Self) -> bool {

@@ -91,7 +91,13 @@ pub fn changes_of_edits(text: &str, asked: &str) -> Vec<Statement> {
             }
         }
     };
-    removed.iter().filter_map(statement).map(|text| Statement::of(&text)).collect()
+    let statement_of = |text: String| {
+        let mut statement = Statement::of(&text);
+        // A dependency has the name of an ordinary word.
+        statement.given_up.iter_mut().for_each(|given_up| given_up.scope = Scope::All);
+        statement
+    };
+    removed.iter().filter_map(statement).map(statement_of).collect()
 }
 
 /// Returns a statement that gives up choices of the names of files that the commands of a `tool_usage` text remove from git: `pdf` after

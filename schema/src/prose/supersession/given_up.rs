@@ -31,7 +31,32 @@ impl GivenUp {
     pub(super) fn is_nothing(&self) -> bool {
         self.terms.is_empty() && self.quantities.is_empty()
     }
+
+    /// Restricts one ordinary word to the subject of the statement, because a word such as "page" is in statements about many things.
+    fn limited(mut self) -> Self {
+        if self.scope == Scope::All && self.names.is_empty() && self.quantities.is_empty() && self.terms.len() < 2 {
+            self.scope = Scope::Subject;
+        }
+        self
+    }
 }
+
+/// Finite verbs of [`GIVES_UP_NEXT`], which give something up as an order or if people do it: "the proxy drops connections" gives up nothing.
+static FINITE: WordList = WordList::words(
+    "abandon deprecate ditch drop dropped forget replace replaced retire scrap stop stopped throw delete deleted remove removed",
+);
+
+/// Words before such verbs.
+static PEOPLE_AND_ORDERS: WordList = WordList::words(
+    "also and but cto finally he i ill im ive just lets lead legal management me must nobody now ops or people please product security \
+     she should so team then they to us we well weve will would you youll",
+);
+
+/// Words before "no X at all", which otherwise describes something: "the sandbox has no data at all".
+static PROPOSES_NONE: WordList = WordList::words("and but be do need needs so then use want wants with");
+
+/// Words after "is dropped" that say when it happens again and again.
+static HABITS: WordList = WordList::words("after if once unless when whenever");
 
 /// Words that precede something that is given up.
 static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
@@ -131,16 +156,21 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         return end.filter(|_| is_change).map(|end| collect(&tokens[at + 1..at + 1 + end], Scope::All));
     }
     // "the version header is dropped"
-    if matches!(word(0), Some("is" | "are")) && word(1).is_some_and(|next| GONE.contains(next)) {
+    if matches!(word(0), Some("is" | "are"))
+        && word(1).is_some_and(|next| GONE.contains(next))
+        && !word(2).is_some_and(|next| HABITS.contains(next))
+    {
         let start = last_clause(&tokens[..at]);
-        return Some(collect(&tokens[start..at], Scope::All));
+        return Some(collect(&tokens[start..at], Scope::All).limited());
     }
     if let Some(subject) = failed_subject(tokens, at) {
         return Some(subject);
     }
     // "no brew at all"
     let is_at_all = |offset: usize| word(offset) == Some("at") && word(offset + 1) == Some("all");
+    let before = at.checked_sub(1).map(|before| tokens[before].text.as_str()).filter(|_| !tokens[at].begins_clause);
     if word(0) == Some("no")
+        && before.is_none_or(|before| PROPOSES_NONE.contains(before))
         && let Some(end) = (2..5).find(|offset| is_at_all(*offset))
     {
         let mut none = collect(&tokens[at + 1..at + end], Scope::All);
@@ -148,7 +178,10 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         return Some(none);
     }
     // "don't forget X" gives up nothing.
-    if at > 0 && matches!(tokens[at - 1].text.as_str(), "dont" | "never" | "not") {
+    if at > 0 && matches!(tokens[at - 1].text.as_str(), "dont" | "longer" | "never" | "not") {
+        return None;
+    }
+    if FINITE.contains(&tokens[at].text) && before.is_some_and(|before| !PEOPLE_AND_ORDERS.contains(before)) {
         return None;
     }
     let (scope, phrase) =
@@ -187,7 +220,7 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         let start = last_clause(&tokens[..=at]);
         given_up.subject = collect(&tokens[start..at], Scope::Subject).terms;
     }
-    Some(given_up)
+    Some(given_up.limited())
 }
 
 /// Returns the subject of a clause that says that it failed or goes.
@@ -222,8 +255,11 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     }
     if token.particle == "에서" {
         // "Redis에서 Postgres로 바꾼다"
-        let to = tokens[at + 1..].iter().take(3).position(ProseToken::is_means)?;
-        let is_change = tokens[at + 1 + to..].iter().take(3).any(|next| CHANGES_TO.begins(&next.text));
+        let behind = &tokens[at + 1..];
+        let to = behind.iter().take(3).position(ProseToken::is_means)?;
+        let is_other = |token: &ProseToken| matches!(token.particle, "은" | "는" | "이" | "가" | "을" | "를");
+        let changes = |next: &ProseToken| CHANGES_TO.begins(&next.text) && !next.text.starts_with("내려받");
+        let is_change = !behind[..to].iter().any(is_other) && behind[to..].iter().take(3).any(changes);
         return is_change.then(|| collect(&tokens[at..=at], Scope::All));
     }
     // "마이그레이션은 안 하기로"
@@ -234,7 +270,9 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         None if is_decided_against => &Scope::All,
         None => return None,
     };
-    if at == 0 {
+    // "디스크에는 쓰지 않는다" says where.
+    let is_place = |before: &ProseToken| matches!(before.particle, "에" | "에는" | "에도" | "에서" | "에서는" | "에게");
+    if at == 0 || *scope == Scope::All && is_place(&tokens[at - 1]) {
         return None;
     }
     // "배치 말고": the words before it in its clause, up to a particle of another part of the sentence.
@@ -249,6 +287,7 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     }
     let given_up = collect(&tokens[start..at], *scope);
     let is_event = token.text.starts_with('망') && given_up.terms.iter().all(|term| EVENTS.contains(term));
+    let given_up = if is_decided_against { given_up } else { given_up.limited() };
     (!is_event).then_some(given_up)
 }
 
@@ -263,13 +302,9 @@ pub(super) fn collect(tokens: &[ProseToken], scope: Scope) -> GivenUp {
     let is_name = |(at, token): &(usize, &ProseToken)| {
         token.is_term() && (token.is_name && !is_first_of_two(*at) || precedes_part(*at))
     };
-    GivenUp {
-        names: tokens.iter().enumerate().filter(is_name).map(|(_, token)| token.text.clone()).collect(),
-        terms: tokens.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect(),
-        quantities: quantities(tokens),
-        scope,
-        subject: Vec::new(),
-    }
+    let names: Vec<String> = tokens.iter().enumerate().filter(is_name).map(|(_, token)| token.text.clone()).collect();
+    let terms: Vec<String> = tokens.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect();
+    GivenUp { names, terms, quantities: quantities(tokens), scope, subject: Vec::new() }
 }
 
 fn stem_of_verb(word: &str) -> &str {

@@ -62,6 +62,23 @@ fn change_replaces_the_older_statement(#[case] newer: &str, #[case] older: &str)
 #[case::korean_cause("결국 Postgres로 가는 커넥션이 막힌 거였어", "주문은 Postgres로 저장하고 30일 보관")]
 #[case::no_flop("The dialog was not a failure.", "We show a warning dialog before somebody overwrites a colleague")]
 #[case::korean_qualified("리프레시 토큰 만료는 30일", "액세스 토큰 만료는 15분")]
+#[case::one_ordinary_word("Lists have a cursor; page numbers are gone.", "The metrics page is refreshed once a second")]
+#[case::what_a_program_does(
+    "The proxy drops the connection after 90 seconds",
+    "The connection pool holds ten connections"
+)]
+#[case::noun("The planner may move a stop between couriers", "Couriers send a position every ten seconds")]
+#[case::no_longer_stops("Errors of single rows no longer stop the import", "The import runs every night")]
+#[case::has_none("The demo tenant has no invoices at all", "Invoices are immutable")]
+#[case::habit("Late events are dropped after three days", "Events are stored in Kafka")]
+#[case::back_for_another_subject(
+    "The mail queue goes with Nginx instead of Svelte",
+    "The asset bundle goes with Redis instead of Nginx"
+)]
+#[case::korean_place("비밀 값은 디스크에는 쓰지 않습니다.", "백업이 디스크를 다 씁니다")]
+#[case::korean_download("결제 내역 화면에서 영수증을 PDF로 내려받는다", "알림 설정 화면은 스위치 네 개로 한다")]
+#[case::korean_format("API에서 금액은 문자열로 내려야 한다", "API 버전은 헤더로 받는다")]
+#[case::korean_ordinal("두 번째를 없앴습니다.", "두 번째 방식으로 갑시다")]
 fn statement_about_something_else_replaces_nothing(#[case] newer: &str, #[case] older: &str) {
     assert!(!replaces(newer, older), "{:?}\n{:?}", Statement::of(newer), Statement::of(older));
 }
@@ -205,4 +222,30 @@ fn complaint_before_a_change_leaves_what_was_chosen(#[case] prompt: &str, #[case
     assert_eq!(replaces, expected, "{left:#?}\n{older:#?}");
     let index = StatementIndex::new(left.map(|left| ((2, 0), left)));
     assert!(!expected || !index.related(&older, (1, 0)).is_empty(), "the index does not find it");
+}
+
+/// Returns the conclusions that are marked in the messages of `tests/extraction`, which are about hundreds of invented projects.
+fn conclusions_of_many_projects() -> Vec<Statement> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/extraction");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let texts = files.filter(|path| path.extension() == Some("txt".as_ref())).map(std::fs::read_to_string);
+    let conclusions = |text: String| {
+        let marked = text.split("[[").skip(1).filter_map(|rest| rest.split_once("]]"));
+        let said = marked.filter_map(|(marked, _)| marked.split_once(' ')).filter(|(kind, _)| *kind != "O");
+        said.map(|(_, conclusion)| Statement::of(&conclusion.replace("\\n", "\n"))).collect::<Vec<_>>()
+    };
+    texts.flat_map(|text| conclusions(text.unwrap())).collect()
+}
+
+#[test]
+fn conclusions_of_different_projects_hide_few_others() {
+    let all = conclusions_of_many_projects();
+    assert!(all.len() > 2_000, "{}", all.len());
+    let hidden = |strictness: Strictness| {
+        let is_hidden =
+            |at: usize| (0..all.len()).any(|newer| newer != at && all[newer].replaces(&all[at], strictness));
+        (0..all.len()).filter(|at| is_hidden(*at)).count()
+    };
+    let (strict, loose) = (hidden(Strictness::Strict), hidden(Strictness::Loose));
+    assert!(strict <= 60 && loose <= 145, "{strict} and {loose} of {}", all.len());
 }
