@@ -161,7 +161,7 @@ impl Engine {
 
     /// Opens a store with these settings instead of the project's, for tests and measurements. It has no network.
     pub fn open_with_settings(project: &Path, settings: &Settings) -> Result<Self, ToolError> {
-        let loaded = LoadedSettings { settings: settings.clone(), ..LoadedSettings::default() };
+        let loaded = LoadedSettings::from(settings.clone());
         let model = embed::open_model(settings, None);
         Self::open_as(Store::open(project, LockTimeout::Server)?, None, loaded, model, open_index)
     }

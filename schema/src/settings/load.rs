@@ -157,6 +157,12 @@ pub struct LoadedSettings {
     pub(super) accepted: Vec<AcceptedValue>,
 }
 
+impl From<Settings> for LoadedSettings {
+    fn from(settings: Settings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+}
+
 /// The value of a setting in one source.
 #[derive(Debug, Clone)]
 pub(super) struct AcceptedValue {
