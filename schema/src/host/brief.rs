@@ -65,7 +65,7 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     let problems = BriefSection::new(
         "",
         1_000,
-        problems.iter().map(|text| format!("Problem of this memory: {}", shortened(text, LONGEST_LINE))),
+        problems.iter().map(|text| format!("Problem with this memory: {}", shortened(text, LONGEST_LINE))),
     );
     let long_term = long_term::section(layout, rows, &knowledge)?;
     let sessions = work::real_sessions(rows, session_id)?;

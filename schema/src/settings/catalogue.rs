@@ -130,7 +130,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         variable: Some("JIKIME_ANONYMISE"),
         values: "`\"on\"` or `\"off\"`",
         default: "`\"off\"`",
-        description: "Replace e-mail addresses, phone numbers, home directories, and the names of the user and the host by placeholders \
+        description: "Replace e-mail addresses, phone numbers, home directories, and your user name and computer name by placeholders \
                       such as `[e-mail 3f2a]` before anything is stored. A project's file can turn this on, but not off.",
         rule: KeyRule::Guard,
     },
@@ -262,7 +262,7 @@ pub(super) const KEYS: [SettingKey; 28] = [
         values: "`\"never\"` or a size such as `\"500KB\"`, `\"50MB\"` or `\"1GB\"`",
         default: "`\"never\"`",
         description: "Once a day, a server deletes the oldest memories until the daily logs, with their part of the databases, have at \
-                      most this size. It keeps the same ones.",
+                      most this size. It keeps the same memories as `gc_older_than`.",
         rule: KeyRule::UserOnly,
     },
     SettingKey {
@@ -306,7 +306,7 @@ mod tests {
              | `CLAUDE_CODE_SKIP_PROMPT_HISTORY=1` | Nothing is recorded. This is Claude Code's own switch. |\n\
              | `OPENAI_API_KEY`, `GEMINI_API_KEY` | Keys of the services that make vectors. |\n\
              | `JIKIME_EMBEDDING_API_KEY` | The key of the configured service; overrides both. |\n\
-             | `JIKIME_EMBED_BACKFILL=0` | Without a server, no process makes vectors at the end of a session. |\n\n\
+             | `JIKIME_EMBED_BACKFILL=0` | Make no vectors at the end of a session without a server. |\n\n\
              `memory_stats` and the brief report an invalid setting, and its default applies. If the invalid setting is one of\n",
         );
         let guards: Vec<_> =

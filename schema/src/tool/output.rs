@@ -60,8 +60,7 @@ pub struct Hit {
     pub score: f64,
     /// `suggested` may be off topic.
     pub confidence: Confidence,
-    /// `superseded`, `long_term`, `pinned`, `done` of a task, `personal`, `shared` by the team, perhaps only `proposed`
-    /// or `retired`.
+    /// `superseded`, `long_term`, `pinned`, `done` (a task), `personal`, `shared`, `proposed`, `retired` (team).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
     /// The id of what replaced it.
@@ -155,7 +154,7 @@ pub struct MemoryDetails {
     /// `resolved` or `closed` if the failure is over or the task done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// The id of the memory that settled it, or a few words.
+    /// The id of the memory that resolved it, or a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled_by: Option<String>,
     /// How often it happened again.
@@ -189,7 +188,7 @@ fn is_zero(count: &u32) -> bool {
 pub struct LoadOutput {
     /// Parts are separated by `---`.
     pub content: String,
-    /// Their paths.
+    /// Paths of the loaded files.
     pub files: Vec<String>,
     pub truncated: bool,
     /// Says if text was cut or is missing, and how to get it.
@@ -221,6 +220,7 @@ pub struct StatsOutput {
     pub memories: u64,
     pub types: Vec<TypeCount>,
     pub sessions: u64,
+    /// Passages in the index.
     pub chunks: u64,
     pub files: u64,
     /// Bytes of the store on disk.
@@ -291,7 +291,7 @@ pub struct EmbeddingStats {
 pub struct ReindexOutput {
     /// Files read.
     pub files: usize,
-    /// Chunks created.
+    /// Passages created.
     pub chunks: usize,
     /// Memories indexed.
     pub memories: usize,

@@ -95,7 +95,7 @@ pub(crate) enum CliCommand {
     /// Browse in full screen: search as you type, read, edit, delete
     Browse(BrowseArguments),
     /// View and edit memories in a web page
-    #[command(after_help = "The page is reachable from this machine only, and ends 15 minutes after it was closed.")]
+    #[command(after_help = "The page is reachable from this machine only, and its server stops 15 minutes after you close it.")]
     View(ViewArguments),
     /// List the newest memories, by day
     #[command(visible_alias = "ls", after_help = "Example: jikime-memory list --type decision --since 7d")]
@@ -124,7 +124,7 @@ pub(crate) enum CliCommand {
     Edit(EditArguments),
     /// List preferences, conventions and patterns with their sources
     Insights,
-    /// Move a memory to MEMORY.md, which every session loads
+    /// Move a memory to MEMORY.md, the long-term memory
     Promote(PromoteArguments),
     /// Protect a memory from automatic deletion
     Pin(PinArguments),
@@ -179,7 +179,7 @@ pub(crate) enum CliCommand {
     },
     /// Upgrade a store of an earlier version; servers do this too
     Migrate,
-    /// Print the text that a session starts with
+    /// Print long-term memory, as memory_load returns it
     Load {
         /// Include today's log
         #[arg(long)]
@@ -187,7 +187,7 @@ pub(crate) enum CliCommand {
         /// Print the brief that hooks give to the next session
         #[arg(long, conflicts_with_all = ["full", "max_tokens"])]
         brief: bool,
-        /// Maximum length; a token is about four characters
+        /// Maximum length; a token is about four bytes
         #[arg(long, value_name = "TOKENS")]
         max_tokens: Option<i64>,
     },
@@ -217,7 +217,7 @@ pub(crate) enum CliCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Serve MCP on standard input and output
+    /// The same as `jikime-memory serve`
     Serve(ServeArguments),
 }
 
@@ -261,7 +261,7 @@ pub(crate) struct SearchArguments {
     /// Only this type of memory
     #[arg(long = "type", value_name = "TYPE", value_parser = memory_type_parser())]
     pub(crate) kind: Option<MemoryType>,
-    /// Only memories, or only chunks of Markdown
+    /// Only this source: `memory`, or `chunks` (passages of notes)
     #[arg(long, value_name = "SOURCE", value_parser = parse_source)]
     pub(crate) source: Option<SearchSource>,
     /// Only this session

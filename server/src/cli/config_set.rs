@@ -83,7 +83,7 @@ fn change(
     let overridden_by = literal.and_then(|_| overriding_source(&layout, name, &path));
     let mut text = match literal {
         Some(literal) => format!("Set {name} = {literal} in {place}."),
-        None => format!("{name} is not set in {place}."),
+        None => format!("Removed {name} from {place}."),
     };
     if let Some(source) = &overridden_by {
         text.push_str(&format!(" It has no effect here: {source} decides."));

@@ -99,8 +99,8 @@ pub(crate) fn confirm(engine: &mut Engine, printer: &Printer, arguments: &Confir
     let confirmed = engine.confirm(&arguments.id)?;
     let confirmed = ShownConfirmation { id: confirmed.row.memory.id.to_string(), files: confirmed.files };
     let files = confirmed.files.iter().map(|file| clean_for_terminal(file)).collect::<Vec<_>>().join(", ");
-    let files = if files.is_empty() { files } else { format!(", with {files} as it is now") };
-    printer.print_value(&confirmed, || format!("{} still holds{files}\n", confirmed.id))
+    let files = if files.is_empty() { files } else { format!(" against the current {files}") };
+    printer.print_value(&confirmed, || format!("Confirmed {}{files}\n", confirmed.id))
 }
 
 fn print_curated(

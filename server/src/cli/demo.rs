@@ -52,7 +52,7 @@ pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
     print_named(printer, "memory_save", DECISION)?;
     engine.refresh()?;
 
-    print_heading(printer, "2. Secrets are removed before anything is written. The Markdown file has")?;
+    print_heading(printer, "2. Secrets are removed before anything is written. The Markdown file contains")?;
     print_prompt_on_disk(project, printer)?;
 
     print_heading(printer, "3. The next session starts with this brief")?;

@@ -20,7 +20,7 @@ const WRONG: Style = AnsiColor::Red.on_default().bold();
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// Repair what needs no decision: paths in host files, the setup record, permissions, rows and index
+    /// Repair what needs no decision: paths in host files, the setup record, permissions, databases
     #[arg(long)]
     fix: bool,
     /// Only show the repairs

@@ -39,7 +39,7 @@ pub(crate) struct ExportArguments {
     /// Until this time
     #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_until)]
     until: Option<Moment>,
-    /// Replace e-mail addresses, phone numbers, home directories, and the names of the user and the host
+    /// Replace e-mail addresses, phone numbers, home directories, and your user name and computer name
     #[arg(long)]
     anonymise: bool,
     /// Write to this file instead of standard output

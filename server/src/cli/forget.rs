@@ -136,7 +136,7 @@ fn words_meaning(engine: &mut Engine, words: &[String]) -> Result<WordsMeaning, 
     let is_in_texts = !engine.select(&selection)?.rows.is_empty();
     match (unknown.is_empty(), is_in_texts) {
         (true, true) => Err(ToolError::Invalid(format!(
-            "{text:?} begins an id and is in texts; use --id {} or --query {text:?}",
+            "{text:?} matches an id and also some texts; use --id {} or --query {text:?}",
             ids.join(",")
         ))),
         (true, false) => Ok(WordsMeaning::Ids(ids)),

@@ -58,7 +58,7 @@ pub(crate) fn run_gc(engine: &mut Engine, printer: &Printer, arguments: GcArgume
     }
     if older_than.is_none() && keep_bytes.is_none() {
         let nothing = DeletionReport { dry_run: consent.dry_run, ..DeletionReport::default() };
-        let text = "Both mean never, so nothing is deleted. Give --older-than 180d or --keep-bytes 50MB, or set one: \
+        let text = "No limit is set, so nothing is deleted. Give --older-than 180d or --keep-bytes 50MB, or set one: \
                     jikime-memory config set --user gc_older_than 180d";
         return printer.print_sentence(&nothing, text);
     }

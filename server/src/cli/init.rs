@@ -37,7 +37,7 @@ pub(crate) struct InitArguments {
     /// List the supported hosts, and which are installed and set up
     #[arg(long)]
     list_hosts: bool,
-    /// Set up this project in files that can be committed, or all your projects [default: project, if the host has project files]
+    /// Set up this project, or all your projects [default: project, if the host has project files]
     #[arg(long)]
     scope: Option<SetupScope>,
     /// Only show the files that would change
@@ -113,7 +113,7 @@ pub(crate) fn run_init(site: &ProjectDirs, printer: &Printer, arguments: &InitAr
             true => "all your projects".to_owned(),
             false => places.display_path(&site.files),
         };
-        printer.print_wrapped(&format!("Sets up {} for {place}", titles(hosts.iter().map(|(host, _)| *host))))?;
+        printer.print_wrapped(&format!("This sets up {} for {place}:", titles(hosts.iter().map(|(host, _)| *host))))?;
         if site.is_linked_worktree() && !arguments.is_for_user() {
             printer.print_wrapped(&format!(
                 "The worktree uses the memory of the main worktree, {}",
@@ -380,7 +380,7 @@ fn list_hosts(project: &Path, places: &HostDirs, printer: &Printer) -> anyhow::R
             if set_up.is_empty() { "-".to_owned() } else { set_up },
         ]
     });
-    printer.rows(["host", "is", "found here", "set up in"], &rows.collect::<Vec<_>>())
+    printer.rows(["--host", "program", "found at", "set up in"], &rows.collect::<Vec<_>>())
 }
 
 pub(super) fn file_reports(changes: &[FileChange]) -> Vec<FileReport<'_>> {

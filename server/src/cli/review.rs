@@ -280,11 +280,11 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
         }
         (ReviewAnswer::Keep, _) => {
             engine.dismiss(candidate, None)?;
-            "Kept; it is not asked again.".to_owned()
+            "Kept; you will not be asked again.".to_owned()
         }
         (ReviewAnswer::Later | ReviewAnswer::Quit, _) => {
             engine.put_off(candidate)?;
-            format!("It returns in {REVIEW_PAUSE_DAYS} days.")
+            format!("You will be asked again in {REVIEW_PAUSE_DAYS} days.")
         }
         (ReviewAnswer::Replace, Some(newer)) => {
             engine.supersede(&older, &newer)?;
@@ -346,7 +346,7 @@ fn forget(engine: &mut Engine, older: &str, newer: Option<&str>) -> anyhow::Resu
     let selected = engine.select(&Selection { ids: vec![id.to_owned()], ..Selection::default() })?;
     let forgot = engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove)?;
     if forgot.memories == 0 {
-        return Ok(Some(format!("{} was changed meanwhile, and stays.", short_id(id))));
+        return Ok(Some(format!("{} changed in the meantime and was not deleted.", short_id(id))));
     }
     Ok(Some(format!("Deleted {}.", short_id(id))))
 }

@@ -34,7 +34,7 @@ pub(crate) struct SaveArguments {
     /// Metadata, as a JSON object
     #[arg(long, value_name = "JSON")]
     metadata: Option<String>,
-    /// Save in MEMORY.md, which every session loads
+    /// Save in MEMORY.md, the long-term memory
     #[arg(long)]
     long_term: bool,
     /// The id of the memory that this one replaces

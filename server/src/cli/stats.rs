@@ -224,7 +224,7 @@ fn add_index(text: &mut String, store: &StatsOutput, columns: usize) {
         local.map_or("never updated".to_owned(), |at| format!("updated {}", at.local_second().replace('T', " ")));
     add_heading(text, "Index", &about, columns);
     add_row(text, "files", &group_thousands(store.files), columns);
-    add_row(text, "chunks", &group_thousands(store.chunks), columns);
+    add_row(text, "passages", &group_thousands(store.chunks), columns);
     if store.pending > 0 {
         add_row(text, "not indexed yet", &group_thousands(store.pending), columns);
     }

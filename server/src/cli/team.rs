@@ -46,7 +46,7 @@ pub(super) enum TeamCommand {
 pub(crate) struct ShareArguments {
     /// The id or its unique beginning
     id: String,
-    /// Replace e-mail addresses, phone numbers, home directories, and your user and host name by placeholders
+    /// Replace e-mail addresses, phone numbers, home directories, and your user name and computer name by placeholders
     #[arg(long)]
     anonymise: bool,
     /// The last day on which it is valid; then it counts as retired
@@ -202,7 +202,7 @@ pub(super) fn next_step(project: &Path, files: &str) -> String {
     if TeamConnection::has_server(project) {
         "`jikime-memory team sync` sends it to the others; a running MCP server does so every ten minutes.".to_owned()
     } else {
-        format!("Commit {files}, so that the others get it.")
+        format!("Commit and push {files}, so that the others get it.")
     }
 }
 

@@ -25,7 +25,7 @@ const TOKEN_VARIABLE: &str = "JIKIME_TEAM_TOKEN";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TeamServerCommand {
-    /// Connect this project to a server of the team
+    /// Connect this project to a team server
     #[command(
         after_help = "The token comes from JIKIME_TEAM_TOKEN or from standard input. Only you can read it afterwards."
     )]
@@ -41,7 +41,7 @@ pub(super) enum TeamServerCommand {
     Invite {
         /// The name, as in `team init --author`
         name: String,
-        /// reader, writer, approver or admin
+        /// What the member may do
         #[arg(long, default_value = "writer", value_parser = ["reader", "writer", "approver", "admin"])]
         role: String,
         /// For how many days the token is valid, at most 366
@@ -49,7 +49,10 @@ pub(super) enum TeamServerCommand {
         days: u32,
     },
     /// End a member's access; what they shared stays
-    Revoke { name: String },
+    Revoke {
+        /// The name of the member
+        name: String,
+    },
     /// Show who shared, approved, retired, forgot and invited
     Audit,
     /// Create a project on a server, or add an admin to one; prints the admin's token once
@@ -62,7 +65,7 @@ pub(super) enum TeamServerCommand {
         #[arg(long)]
         admin: String,
     },
-    /// Run the server of teams
+    /// Run the team server
     #[command(after_help = "JIKIME_TEAM_DATABASE has the address of the database for the role jikime_app.")]
     Serve {
         /// The address to listen on, such as 127.0.0.1:7700
@@ -80,7 +83,7 @@ pub(super) fn run(common: CommonArguments, printer: &Printer, command: TeamServe
             server.remember(&project)?;
             let Membership { project, member, role, .. } = &membership;
             let text = format!(
-                "You are {member} in {project}, with the role {role}. `jikime-memory team sync` exchanges with the server.\n"
+                "You are {member} in {project}, with the role {role}. `jikime-memory team sync` sends and receives changes.\n"
             );
             printer.print_value(&membership, || clean_for_terminal(&text))
         }
@@ -136,7 +139,7 @@ fn print_exchanged(printer: &Printer, exchanged: &Exchanged) -> anyhow::Result<(
         let Exchanged { sent, received, refused } = exchanged;
         let mut text = format!("Sent {}, received {received}.\n", count_with_unit(*sent as u64, "line"));
         for line in refused {
-            text.push_str(&format!("Not taken by the server: {}\n", clean_for_terminal(line)));
+            text.push_str(&format!("Rejected by the server: {}\n", clean_for_terminal(line)));
         }
         text
     })
@@ -148,7 +151,7 @@ fn of_project(common: CommonArguments) -> anyhow::Result<TeamConnection> {
 
 fn connected(project: &Path) -> Result<TeamConnection, ToolError> {
     let missing =
-        || ToolError::NotFound("this project has no server of a team; see `jikime-memory team connect`".to_owned());
+        || ToolError::NotFound("this project has no team server; run `jikime-memory team connect URL`".to_owned());
     TeamConnection::of_project(project)?.ok_or_else(missing)
 }
 
@@ -168,7 +171,7 @@ fn read_token() -> Result<String, ToolError> {
 #[cfg(not(feature = "team-server"))]
 fn missing_server() -> ToolError {
     let text =
-        "this program has no server for teams; install it with `cargo install --path server --features team-server`";
+        "this program has no team server; install it with `cargo install --path server --features team-server`";
     ToolError::Invalid(text.to_owned())
 }
 

@@ -64,7 +64,7 @@ fn init_and_uninstall_ask_and_interrupt_means_no() {
     terminal.wait_for("Write this? [y/N]").press(CTRL_C);
     assert!(was_interrupted(terminal.end()) && !is_written() && !sandbox.store().exists());
     let mut terminal = sandbox.terminal((80, 24), &["init"]);
-    terminal.wait_for("Write this? [y/N]").wait_for("Sets up Claude Code").wait_for("9 files with slash commands");
+    terminal.wait_for("Write this? [y/N]").wait_for("This sets up Claude Code").wait_for("9 files with slash commands");
     terminal.press("d\r").wait_for("@@");
     let is_asked_again = |terminal: &harness::Terminal| terminal.written().matches("Write this?").count() >= 2;
     eventually(Duration::from_secs(30), || is_asked_again(&terminal));

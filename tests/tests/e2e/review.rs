@@ -70,10 +70,10 @@ fn decisions_survive_without_the_databases() {
     );
 
     let mut terminal = sandbox.terminal((80, 40), &["review"]);
-    terminal.wait_for("5 candidates to review").wait_for("keep both").press("k\r").wait_for("not asked again");
+    terminal.wait_for("5 candidates to review").wait_for("keep both").press("k\r").wait_for("not be asked again");
     terminal.wait_for("2/5").press("s\r").wait_for("supersedes");
     terminal.wait_for("3/5").press("f\r").wait_for("Delete which one").press("1\r").wait_for("Deleted");
-    terminal.wait_for("4/5").press("n\r").wait_for("returns in 30 days");
+    terminal.wait_for("4/5").press("n\r").wait_for("asked again in 30 days");
     terminal.wait_for("5/5").press("x\rk\r").wait_for("No more candidates.");
     assert!(terminal.end().success());
 

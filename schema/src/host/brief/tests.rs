@@ -293,7 +293,7 @@ fn problems_are_shown_first() {
         size: 2_000,
     };
     let text = brief(&fixture.store, &request).unwrap().unwrap().text;
-    assert!(text.contains("finds more.\nProblem of this memory: memory.toml: line 2: <what>\n"), "{text}");
+    assert!(text.contains("finds more.\nProblem with this memory: memory.toml: line 2: <what>\n"), "{text}");
 }
 
 #[test]

@@ -115,8 +115,7 @@ impl ExportSource {
                 // The export of an empty store is empty.
                 if !text.trim().is_empty() && !logs.add(&text, named) {
                     let text = format!(
-                        "{} is neither an export, which starts with # Memory or a day such as # 2026-01-28, \
-                         nor has it the name of a log; {}",
+                        "{} is not an export or a log: it must start with # Memory or a day such as # 2026-01-28; {}",
                         path.display(),
                         ImportFormat::Md.suggestion()
                     );

@@ -126,7 +126,7 @@ impl ImportSummary {
             text.push_str(&format!(", skipped {} unchanged", self.unchanged));
         }
         if self.still_open > 0 {
-            text.push_str(&format!(", {} may go on", self.still_open));
+            text.push_str(&format!(", {} may still grow", self.still_open));
         }
         let seconds = self.milliseconds as f64 / 1_000.0;
         text + &format!("; {} in {seconds:.1} s\n", terminal_text::format_bytes(self.bytes))

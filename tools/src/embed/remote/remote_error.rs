@@ -77,10 +77,10 @@ fn describe_error(service: &Service, error: ServiceError) -> (String, Option<Str
             (format!("rejects even a short text as too long{}", said(&message)), Some(CHECK.to_owned()))
         }
         ServiceError::KeyRefused(status) if service.key.is_some() => {
-            (format!("rejects the key in {variable} ({status})"), Some("set a valid key and restart".to_owned()))
+            (format!("rejects the key in {variable} ({status})"), Some("set a valid key and restart the host".to_owned()))
         }
         ServiceError::KeyRefused(status) => {
-            (format!("requires a key ({status})"), Some(format!("set {variable} and restart")))
+            (format!("requires a key ({status})"), Some(format!("set {variable} and restart the host")))
         }
         ServiceError::Forbidden(message) => (
             format!("denies access with the key in {variable} (403){}", said(&message)),

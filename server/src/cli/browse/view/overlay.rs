@@ -24,7 +24,7 @@ e            edit in $EDITOR
 d            delete, after a question
 u            undo the last deletion, for 30 s
 p            promote to MEMORY.md
-P            pin: protect from deletion
+P            pin: never delete automatically
 s            mark as superseded by another
 x            close or reopen a task
 q, Ctrl-C    quit

@@ -102,10 +102,10 @@ fn requested_delay_is_kept_unless_too_long() {
 
 #[rstest]
 #[case::wrong_key(401, json!({"error": {"message": format!("Incorrect API key provided: {KEY}")}}),
-    "openai at models.example rejects the key in OPENAI_API_KEY (401); set a valid key and restart, or set JIKIME_EMBEDDING_PROVIDER=local")]
+    "openai at models.example rejects the key in OPENAI_API_KEY (401); set a valid key and restart the host, or set JIKIME_EMBEDDING_PROVIDER=local")]
 #[case::wrong_key_of_gemini(400, json!({"error": {"code": 400, "message": "API key not valid. Please pass a valid API key.",
     "status": "INVALID_ARGUMENT", "details": [{"reason": "API_KEY_INVALID"}]}}),
-    "openai at models.example rejects the key in OPENAI_API_KEY (400); set a valid key and restart, or set JIKIME_EMBEDDING_PROVIDER=local")]
+    "openai at models.example rejects the key in OPENAI_API_KEY (400); set a valid key and restart the host, or set JIKIME_EMBEDDING_PROVIDER=local")]
 #[case::forbidden(403, json!({"error": {"message": format!("key {KEY} may not\nuse some-model.")}}),
     "openai at models.example denies access with the key in OPENAI_API_KEY (403): key [key] may not use some-model; change its permissions or use another key, or set JIKIME_EMBEDDING_PROVIDER=local")]
 #[case::no_model(404, json!({"error": {"message": "model \"some-model\" not found, try pulling it first", "type": "api_error"}}),
