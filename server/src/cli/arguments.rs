@@ -95,7 +95,9 @@ pub(crate) enum CliCommand {
     /// Browse in full screen: search as you type, read, edit, delete
     Browse(BrowseArguments),
     /// View and edit memories in a web page
-    #[command(after_help = "The page is reachable from this machine only, and its server stops 15 minutes after you close it.")]
+    #[command(
+        after_help = "The page is reachable from this machine only, and its server stops 15 minutes after you close it."
+    )]
     View(ViewArguments),
     /// List the newest memories, by day
     #[command(visible_alias = "ls", after_help = "Example: jikime-memory list --type decision --since 7d")]

@@ -79,17 +79,25 @@ fn change(
         let unset = ChangedSetting { name, path: &path, value: None, overridden_by: None };
         return printer.print_sentence(&unset, &format!("{name} is not set in {place}."));
     }
-    write_setting(&path, within, name, literal)?;
+    let has_changed = write_setting(&path, within, name, literal)?;
     let overridden_by = literal.and_then(|_| overriding_source(&layout, name, &path));
     let mut text = match literal {
         Some(literal) => format!("Set {name} = {literal} in {place}."),
-        None => format!("Removed {name} from {place}."),
+        None if has_changed => format!("Removed {name} from {place}."),
+        None => format!("{name} is not set in {place}."),
     };
-    if let Some(source) = &overridden_by {
-        text.push_str(&format!(" It has no effect here: {source} decides."));
+    match overridden_by.as_deref() {
+        Some(INVALID_SETTINGS) => text.push_str(
+            " It has no effect yet: recording is off until you fix what `jikime-memory config check` reports.",
+        ),
+        Some(source) => text.push_str(&format!(" It has no effect here: {source} decides.")),
+        None => {}
     }
     printer.print_sentence(&ChangedSetting { name, path: &path, value: literal, overridden_by }, &text)
 }
+
+/// The source of a setting while recording is off because of an error in the settings.
+const INVALID_SETTINGS: &str = "an error that `jikime-memory config check` reports";
 
 /// Writes a setting to the project's file. Returns the source that decides instead of it, if there is one.
 pub(crate) fn write_project_setting(project: &Path, name: &str, literal: &str) -> Result<Option<String>, ToolError> {
@@ -101,15 +109,20 @@ pub(crate) fn write_project_setting(project: &Path, name: &str, literal: &str) -
 
 /// Writes a setting to the user's own file.
 pub(super) fn write_user_setting(name: &str, literal: &str) -> Result<(), ToolError> {
-    write_setting(&user_path()?, None, name, Some(literal))
+    write_setting(&user_path()?, None, name, Some(literal)).map(drop)
 }
 
-/// Changes or removes a setting in a file.
-fn write_setting(path: &Path, within: Option<&Path>, name: &str, literal: Option<&str>) -> Result<(), ToolError> {
+/// Changes or removes a setting in a file. Returns whether the file changed.
+fn write_setting(path: &Path, within: Option<&Path>, name: &str, literal: Option<&str>) -> Result<bool, ToolError> {
     let place = clean_for_terminal(&path.to_string_lossy());
+    let mut has_changed = false;
     edit_file(path, within, |text| {
-        changed_text(text, name, literal).map_err(|why| ToolError::Invalid(format!("{place}: {why}; fix it first")))
-    })
+        let changed = changed_text(text, name, literal)
+            .map_err(|why| ToolError::Invalid(format!("{place}: {why}; fix it first")))?;
+        has_changed = changed != text;
+        Ok(changed)
+    })?;
+    Ok(has_changed)
 }
 
 pub(super) fn user_path() -> Result<PathBuf, ToolError> {
@@ -149,9 +162,7 @@ fn overriding_source(layout: &Layout, name: &str, path: &Path) -> Option<String>
         SettingOrigin::Default => "the default".to_owned(),
         SettingOrigin::User(path) | SettingOrigin::Project(path) => clean_for_terminal(&path.to_string_lossy()),
         SettingOrigin::Environment(name) => format!("the variable {name}"),
-        SettingOrigin::Fallback => {
-            "recording is off until the problems of `jikime-memory config check` are fixed; it".to_owned()
-        }
+        SettingOrigin::Fallback => INVALID_SETTINGS.to_owned(),
     })
 }
 

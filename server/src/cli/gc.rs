@@ -20,8 +20,14 @@ pub(crate) struct GcArguments {
     /// [default: the setting gc_keep_bytes]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     keep_bytes: Option<u64>,
-    /// Also delete these types, which are kept by default: decision, convention, preference
-    #[arg(long, value_name = "TYPE", value_parser = memory_type_parser(), value_delimiter = ',')]
+    /// Also delete this type: `decision`, `convention` or `preference`, which are kept by default
+    #[arg(
+        long,
+        value_name = "TYPE",
+        value_parser = memory_type_parser(),
+        value_delimiter = ',',
+        hide_possible_values = true
+    )]
     also: Vec<MemoryType>,
     #[command(flatten)]
     pub(super) consent: ConsentArguments,

@@ -95,7 +95,8 @@ fn add_options(text: &mut String, arguments: &[&Arg]) {
         let mut meaning = argument.get_help().map(ToString::to_string).unwrap_or_default();
         let values: Vec<String> =
             argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
-        if !values.is_empty() && argument.get_action().takes_values() {
+        let has_listed_values = argument.get_action().takes_values() && !argument.is_hide_possible_values_set();
+        if !values.is_empty() && has_listed_values {
             meaning.push_str(&format!(": {}", values.join(", ")));
         }
         let default: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();

@@ -170,8 +170,7 @@ fn read_token() -> Result<String, ToolError> {
 /// Most people need no server, so it is not in every program.
 #[cfg(not(feature = "team-server"))]
 fn missing_server() -> ToolError {
-    let text =
-        "this program has no team server; install it with `cargo install --path server --features team-server`";
+    let text = "this program has no team server; install it with `cargo install --path server --features team-server`";
     ToolError::Invalid(text.to_owned())
 }
 

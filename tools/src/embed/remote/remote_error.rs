@@ -76,9 +76,10 @@ fn describe_error(service: &Service, error: ServiceError) -> (String, Option<Str
         ServiceError::TooLong(message) => {
             (format!("rejects even a short text as too long{}", said(&message)), Some(CHECK.to_owned()))
         }
-        ServiceError::KeyRefused(status) if service.key.is_some() => {
-            (format!("rejects the key in {variable} ({status})"), Some("set a valid key and restart the host".to_owned()))
-        }
+        ServiceError::KeyRefused(status) if service.key.is_some() => (
+            format!("rejects the key in {variable} ({status})"),
+            Some("set a valid key and restart the host".to_owned()),
+        ),
         ServiceError::KeyRefused(status) => {
             (format!("requires a key ({status})"), Some(format!("set {variable} and restart the host")))
         }
