@@ -61,7 +61,7 @@ impl Printer {
             format!(
                 "Read {}: {} created, {} indexed, {} removed, in {} ms\n",
                 count_with_unit(output.files as u64, "file"),
-                count_with_unit(output.chunks as u64, "chunk"),
+                count_with_unit(output.chunks as u64, "passage"),
                 count_of_memories(output.memories as u64),
                 output.removed,
                 output.milliseconds

@@ -236,7 +236,7 @@ fn check_counts(stats: &StatsOutput) -> DoctorCheck {
         terminal_text::count_of_memories(*memories),
         count_with_unit(*sessions, "session"),
         count_with_unit(*files, "file"),
-        count_with_unit(*chunks, "chunk"),
+        count_with_unit(*chunks, "passage"),
     ];
     let [memories, sessions, files, chunks] = parts;
     DoctorCheck::fine("memory", format!("{memories} of {sessions}, {chunks} of {files}"))
