@@ -5,40 +5,36 @@ use std::time::Duration;
 /// The longest that a hook may run.
 pub(crate) const MAX_RUN_TIME: Duration = Duration::from_secs(1);
 
-/// A command that the host's settings call.
+/// A command that the host's settings call, named for what happened in the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HookCommand {
-    /// SessionStart.
-    Load,
-    /// UserPromptSubmit.
-    PromptSave,
-    /// PreToolUse.
+    SessionStart,
+    Prompt,
     FileRecall,
-    /// PostToolUse and PostToolUseFailure.
-    Track,
-    /// Stop.
-    Complete,
-    /// SubagentStop.
-    Subagent,
-    /// PreCompact.
-    Flush,
-    /// PostCompact.
-    Compact,
-    /// SessionEnd.
-    Save,
+    ToolUse,
+    Stop,
+    SubagentStop,
+    BeforeCompaction,
+    AfterCompaction,
+    SessionEnd,
 }
 
 impl HookCommand {
     const ALL: [(&'static str, Self, &'static [&'static str], &'static str); 9] = [
-        ("memory-load", Self::Load, &["SessionStart"], "print the brief"),
-        ("memory-prompt-save", Self::PromptSave, &["UserPromptSubmit"], "remember what was asked"),
+        ("memory-load", Self::SessionStart, &["SessionStart"], "print the brief"),
+        ("memory-prompt-save", Self::Prompt, &["UserPromptSubmit"], "remember what was asked"),
         ("memory-file-recall", Self::FileRecall, &["PreToolUse"], "show memories that name the file"),
-        ("memory-track", Self::Track, &["PostToolUse", "PostToolUseFailure"], "note changes, remember failures"),
-        ("memory-complete", Self::Complete, &["Stop"], "remember the answer and what the turn changed"),
-        ("memory-subagent", Self::Subagent, &["SubagentStop"], "remember the report"),
-        ("memory-flush", Self::Flush, &["PreCompact"], "save decisions, learnings and fixes before the compaction"),
-        ("memory-compact", Self::Compact, &["PostCompact"], "remember the summary"),
-        ("memory-save", Self::Save, &["SessionEnd"], "remember what is still pending"),
+        ("memory-track", Self::ToolUse, &["PostToolUse", "PostToolUseFailure"], "note changes, remember failures"),
+        ("memory-complete", Self::Stop, &["Stop"], "remember the answer and what the turn changed"),
+        ("memory-subagent", Self::SubagentStop, &["SubagentStop"], "remember the report"),
+        (
+            "memory-flush",
+            Self::BeforeCompaction,
+            &["PreCompact"],
+            "save decisions, learnings and fixes before the compaction",
+        ),
+        ("memory-compact", Self::AfterCompaction, &["PostCompact"], "remember the summary"),
+        ("memory-save", Self::SessionEnd, &["SessionEnd"], "remember what is still pending"),
     ];
 
     pub(crate) fn parse(name: &str) -> Option<Self> {
@@ -58,7 +54,7 @@ impl HookCommand {
     /// Returns the time limit of the process. All hooks at the end of a session share 1.5 seconds.
     pub(crate) fn deadline(self) -> Duration {
         match self {
-            Self::Save => Duration::from_millis(500),
+            Self::SessionEnd => Duration::from_millis(500),
             _ => MAX_RUN_TIME,
         }
     }
