@@ -46,24 +46,29 @@ pub(crate) fn dispatch(
             session.begin_session(payload, loaded.settings.capture);
             return context;
         }
-        EventKind::Prompt(text) if loaded.settings.recall => {
+        EventKind::Prompt(text) => {
             let saved =
                 if loaded.settings.capture { session.begin_turn(&text, SavedPart::Prompt, transcript) } else { Ok(()) };
-            // The answer does not depend on it.
-            log_failure(layout, saved);
-            return Ok(session.prompt_context(&text));
+            if loaded.settings.recall {
+                // If something is printed, a failed save is only logged: the text does not depend on it.
+                log_failure(layout, saved);
+                return Ok(session.prompt_context(&text));
+            }
+            saved
         }
         EventKind::FileOpen(path) => {
             return if loaded.settings.file_recall { session.file_context(&path) } else { Ok(None) };
         }
-        EventKind::TurnEnd(answer) if loaded.settings.reminder => {
+        EventKind::TurnEnd(answer) => {
             let saved = if loaded.settings.capture { session.end_turn(answer, transcript) } else { Ok(()) };
-            log_failure(layout, saved);
-            let is_continued = payload.stop_hook_active == Some(true);
-            return Ok(transcript.filter(|_| !is_continued).and_then(|path| session.reminder(path)));
+            if loaded.settings.reminder {
+                log_failure(layout, saved);
+                let is_continued = payload.stop_hook_active == Some(true);
+                return Ok(transcript.filter(|_| !is_continued).and_then(|path| session.reminder(path)));
+            }
+            saved
         }
         _ if !loaded.settings.capture => Ok(()),
-        EventKind::Prompt(text) => session.begin_turn(&text, SavedPart::Prompt, transcript),
         EventKind::Acknowledgement(text) => session.begin_turn(&text, SavedPart::Conclusions, transcript),
         EventKind::ToolUse(used) => session.track_use(used),
         // Failed edits name their files.
@@ -73,7 +78,6 @@ pub(crate) fn dispatch(
             Ok(())
         }
         EventKind::Failure(text) => session.save_failure(text),
-        EventKind::TurnEnd(answer) => session.end_turn(answer, transcript),
         EventKind::Report { agent_type, text } => {
             let text =
                 text.or_else(|| last_answer_of(payload.agent_transcript_path.as_deref(), TranscriptThread::Subagent));
