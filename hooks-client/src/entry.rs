@@ -27,7 +27,7 @@ use crate::hook_session::spool_unsaved;
 const INPUT_LIMIT: usize = 64 * 1024 * 1024;
 
 /// How much of a larger event is parsed, in bytes. It is far more than is stored of a text.
-const READ_BEGINNING: usize = 8 * 1024 * 1024;
+const PARSED_BYTES: usize = 8 * 1024 * 1024;
 
 /// The stack of a thread that only waits, in bytes.
 const WATCH_STACK: usize = 64 * 1024;
@@ -98,7 +98,7 @@ impl Arguments {
 fn run_command(command: Option<HookCommand>, arguments: Arguments) {
     let started = Instant::now();
     let name = command.map_or("an event", HookCommand::name);
-    exit_after(command);
+    start_watchdog(command);
     panic::set_hook(Box::new(move |panic| {
         spool_and_log(&format!("jikime-hook panicked in {name}: {panic}"));
         process::exit(0);
@@ -136,8 +136,9 @@ enum HandledEvent {
     },
 }
 
-/// Ends the process after a while, whatever it waits for: a host that never closes our input, or a disk that does not respond.
-fn exit_after(command: Option<HookCommand>) {
+/// Starts a thread that ends the process at its deadline, whatever the process waits for: a host that never closes our input, or a disk that
+/// does not respond.
+fn start_watchdog(command: Option<HookCommand>) {
     let deadline = command.map_or(MAX_RUN_TIME, HookCommand::deadline);
     let watch = move || {
         thread::sleep(deadline.saturating_sub(SHUTDOWN_RESERVE));
@@ -162,7 +163,7 @@ fn handle_event(command: Option<HookCommand>, arguments: Arguments) -> Result<Ha
     let read = io::stdin().take(INPUT_LIMIT as u64).read_to_end(&mut input);
     let is_cut = input.len() == INPUT_LIMIT;
     let read = read.and_then(|_| io::copy(&mut io::stdin(), &mut io::sink()));
-    let payloads = if is_cut { host.read_beginning(&input[..READ_BEGINNING]) } else { host.read(&input) };
+    let payloads = if is_cut { host.read_beginning(&input[..PARSED_BYTES]) } else { host.read(&input) };
     let directory = payloads.as_ref().ok().and_then(|payloads| payloads.first()?.cwd.clone());
     let layout = found.unwrap_or_else(|| find_store(project, directory.as_deref().map(Path::new)))?;
     let loaded = settings::load(layout);
