@@ -13,7 +13,7 @@ use schema::host::track_buffer::{self, ToolUses, TurnPrompt};
 use schema::host::transcript::{
     ReadFrom, TranscriptThread, TurnTexts, Utterance, last_answer, last_turn, texts_of_turn, utterances,
 };
-use schema::intake::capture::{Draft, PreparedMemory, prepare};
+use schema::intake::prepare::{Draft, PreparedMemory, prepare};
 use schema::model::failure::topics_of;
 use schema::model::memory::{MemoryId, MemoryType};
 use schema::prose::small_talk::is_empty_answer;

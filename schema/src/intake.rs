@@ -3,7 +3,7 @@
 pub mod capture;
 pub mod drain;
 pub mod forget;
-mod prepare;
+pub mod prepare;
 pub mod queue;
 pub mod spool;
 mod wire_memory;

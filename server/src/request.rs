@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use schema::intake::capture::PreparedMemory;
+use schema::intake::prepare::PreparedMemory;
 use schema::tool::{ReindexInput, ReindexOutput, SaveInput, SaveOutput};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;

@@ -5,9 +5,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use schema::files::crash_point;
-use schema::intake::capture::{
-    COPY_SECONDS, Destination, PreparedMemory, REPEAT_SECONDS, append_all, append_notes, repeated_by, settled_by,
-};
+use schema::intake::capture::{COPY_SECONDS, REPEAT_SECONDS, append_all, append_notes, repeated_by, settled_by};
+use schema::intake::prepare::{Destination, PreparedMemory};
 use schema::log::LogKind;
 use schema::model::failure::{Success, signature};
 use schema::model::memory::{Memory, MemoryId, MemoryType, content_hash};

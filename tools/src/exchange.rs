@@ -6,7 +6,7 @@ pub use document::{MarkdownLogs, from_json};
 
 use std::collections::{BTreeMap, HashMap};
 
-use schema::intake::capture::{Destination, Draft, prepare};
+use schema::intake::prepare::{Destination, Draft, prepare};
 use schema::log::{LONG_TERM_FILE, LogKind, render_grouped};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;

@@ -3,7 +3,7 @@
 use crate::host::choice::{LastTurn, agrees, choice, is_offered};
 use crate::host::classifier::classify;
 pub use crate::host::classifier::{Conclusion, Speaker};
-use crate::intake::capture::Draft;
+use crate::intake::prepare::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;

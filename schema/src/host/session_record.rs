@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::files::project::{Head, head_of};
 use crate::host::choice::answer_before_choice;
-use crate::intake::capture::Draft;
+use crate::intake::prepare::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;

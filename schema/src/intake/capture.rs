@@ -1,6 +1,7 @@
-//! Turns texts into stored memories. All events and saves come this way, and nothing reaches disk before its secrets are removed.
+//! Stores memories. All events and saves come this way.
 //!
-//! [`prepare`] cleans a text, and `commit` stores it. In between the text may travel over the queue or wait in the spool.
+//! [`prepare`](crate::intake::prepare) removes the secrets of a text before anything else, and [`commit`] stores the result. In between it may
+//! travel over the queue or wait in the spool.
 
 mod log_writer;
 mod note;
@@ -15,10 +16,7 @@ pub use settled::{COPY_SECONDS, repeated_by, settled_by};
 
 use crate::files::crash_point;
 use crate::files::layout::Layout;
-pub use crate::intake::prepare::{
-    ALSO_LIMIT, Delivery, Destination, Draft, METADATA_DEPTH, METADATA_LIMIT, PreparedMemory, TEXT_LIMIT,
-    metadata_error, prepare,
-};
+use crate::intake::prepare::{Delivery, Draft, PreparedMemory, prepare};
 use crate::intake::spool;
 use crate::log::log_file::{self, FileState, now_millis};
 use crate::log::{LONG_TERM_FILE, LogKind, find_entry};

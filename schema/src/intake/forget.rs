@@ -147,7 +147,8 @@ mod tests {
 
     use super::*;
     use crate::files::database::LockTimeout;
-    use crate::intake::capture::{Destination, Draft, capture};
+    use crate::intake::capture::capture;
+    use crate::intake::prepare::{Destination, Draft};
     use crate::model::memory::MemoryType;
     use crate::model::moment::Moment;
     use crate::privacy::sanitizer::Sanitizer;

@@ -14,7 +14,7 @@ pub use frame::{LINE_LIMIT, QueueReply, QueueRequest, RecalledMemory};
 pub use platform::connect;
 
 use crate::files::layout::Layout;
-use crate::intake::capture::PreparedMemory;
+use crate::intake::prepare::PreparedMemory;
 use crate::privacy::sanitizer::Sanitizer;
 
 /// How long a connection may take to be accepted.

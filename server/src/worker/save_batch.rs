@@ -1,7 +1,8 @@
 //! Saves waiting memories together, under one lock and in one transaction.
 
 use schema::files::crash_point;
-use schema::intake::capture::{CaptureOutcome, PreparedMemory};
+use schema::intake::capture::CaptureOutcome;
+use schema::intake::prepare::PreparedMemory;
 use schema::tool::SaveOutput;
 use tokio::sync::mpsc;
 use tools::error::ToolError;

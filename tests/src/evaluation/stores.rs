@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use schema::files::database::LockTimeout;
-use schema::intake::capture::{CaptureOutcome, Draft, capture};
+use schema::intake::capture::{CaptureOutcome, capture};
+use schema::intake::prepare::Draft;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;

@@ -4,7 +4,8 @@ use std::fs;
 
 use harness::{Era, McpClient, Sandbox, eventually, sandbox};
 use schema::files::database::LockTimeout;
-use schema::intake::capture::{Destination, Draft, capture};
+use schema::intake::capture::capture;
+use schema::intake::prepare::{Destination, Draft};
 use schema::model::memory::{MemoryAttributes, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;

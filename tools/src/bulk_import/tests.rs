@@ -1,5 +1,6 @@
 use schema::files::database::LockTimeout;
-use schema::intake::capture::{Draft, capture, prepare};
+use schema::intake::capture::capture;
+use schema::intake::prepare::{Draft, prepare};
 use schema::privacy::sanitizer::Sanitizer;
 
 use super::*;

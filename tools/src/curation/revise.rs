@@ -89,7 +89,8 @@ pub fn move_to_long_term(store: &mut Store, id: &MemoryId) -> Result<Option<Memo
 mod tests {
     use super::*;
     use schema::files::database::LockTimeout;
-    use schema::intake::capture::{CaptureOutcome, Draft, capture};
+    use schema::intake::capture::{CaptureOutcome, capture};
+    use schema::intake::prepare::Draft;
     use schema::model::memory::MemoryType;
     use schema::model::moment::Moment;
     use schema::privacy::sanitizer::Sanitizer;

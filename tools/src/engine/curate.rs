@@ -2,7 +2,8 @@
 
 use schema::host::code::anchored::CodePlace;
 use schema::host::code::changes::CodeChange;
-use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture, confirmation};
+use schema::intake::capture::{CaptureOutcome, capture, confirmation};
+use schema::intake::prepare::{Destination, Draft};
 use schema::log::LONG_TERM_FILE;
 use schema::model::code_anchor::CodeContext;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};

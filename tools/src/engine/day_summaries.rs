@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use chrono::{Days, NaiveDate, NaiveTime};
-use schema::intake::capture::{CaptureOutcome, Draft, capture};
+use schema::intake::capture::{CaptureOutcome, capture};
 use schema::intake::forget::forget_rows;
+use schema::intake::prepare::Draft;
 use schema::model::memory::{DAY, MemoryAttributes, MemoryType};
 use schema::model::moment::Moment;
 use schema::prose::gist::shortened;

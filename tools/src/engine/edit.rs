@@ -1,6 +1,6 @@
 //! Changes the text of a memory for a person.
 
-use schema::intake::capture::{Draft, TEXT_LIMIT, prepare};
+use schema::intake::prepare::{Draft, TEXT_LIMIT, prepare};
 use schema::settings;
 use schema::store::MemoryRow;
 

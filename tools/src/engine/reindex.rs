@@ -186,7 +186,8 @@ mod tests {
     use std::path::Path;
 
     use schema::files::lock::FileLock;
-    use schema::intake::capture::{Draft, capture};
+    use schema::intake::capture::capture;
+    use schema::intake::prepare::Draft;
     use schema::model::memory::MemoryType;
     use schema::model::moment::Moment;
     use schema::privacy::sanitizer::Sanitizer;

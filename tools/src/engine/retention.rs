@@ -97,7 +97,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use crate::bulk_import::{BulkImporter, ImportMode, IncomingMemory};
-    use schema::intake::capture::{Draft, prepare};
+    use schema::intake::prepare::{Draft, prepare};
     use schema::model::memory::MemoryAttributes;
     use schema::privacy::sanitizer::Sanitizer;
     use schema::settings::Settings;

@@ -7,9 +7,8 @@ use schema::files::store_file;
 use schema::host::code::anchored::CodePlace;
 use schema::host::code::changes::current_code;
 use schema::host::track_buffer::files_of_turn;
-use schema::intake::capture::{
-    CaptureOutcome, Destination, Draft, PreparedMemory, TEXT_LIMIT, metadata_error, prepare,
-};
+use schema::intake::capture::CaptureOutcome;
+use schema::intake::prepare::{Destination, Draft, PreparedMemory, TEXT_LIMIT, metadata_error, prepare};
 use schema::log::{LogKind, find_lines};
 use schema::model::memory::{MemoryAttributes, MemoryId};
 use schema::model::moment::Moment;

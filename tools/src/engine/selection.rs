@@ -253,7 +253,8 @@ fn fold(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use schema::intake::capture::{Draft, commit, prepare};
+    use schema::intake::capture::commit;
+    use schema::intake::prepare::{Draft, prepare};
     use schema::settings::Settings;
 
     use super::*;

@@ -8,7 +8,7 @@ use std::path::Path;
 use chrono::NaiveDate;
 use schema::files::layout::Layout;
 use schema::files::store_file::{self, SecretKey, options_for_private, read_or_create_key};
-use schema::intake::capture::{Destination, Draft, prepare};
+use schema::intake::prepare::{Destination, Draft, prepare};
 use schema::log::{TEAM_FILE_LIMIT, TeamAction, TeamFile, TeamNote, render_shared, shared_id};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;

@@ -8,7 +8,7 @@ use memchr::memmem;
 use schema::host::transcript::line::{LineContent, TranscriptLine};
 use schema::host::transcript::line_reader::ForwardLines;
 use schema::host::transcript::{TranscriptThread, picked_options};
-use schema::intake::capture::PreparedMemory;
+use schema::intake::prepare::PreparedMemory;
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;

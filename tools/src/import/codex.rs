@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use schema::host::hook::{CommandOutput, codex_output, deserialize_lenient, file_patches};
 use schema::host::transcript::line_reader::ForwardLines;
-use schema::intake::capture::PreparedMemory;
+use schema::intake::prepare::PreparedMemory;
 use schema::model::moment::Moment;
 use schema::model::word_list::WordList;
 use schema::privacy::sanitizer::Sanitizer;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use schema::intake::capture::{Draft, PreparedMemory};
+use schema::intake::prepare::{Draft, PreparedMemory};
 use schema::model::memory::{MemoryAttributes, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;

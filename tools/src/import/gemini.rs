@@ -8,7 +8,7 @@ use std::path::Path;
 
 use schema::files::regular_file;
 use schema::host::hook::{CommandOutput, gemini_output};
-use schema::intake::capture::PreparedMemory;
+use schema::intake::prepare::PreparedMemory;
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;

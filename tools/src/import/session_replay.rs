@@ -2,7 +2,7 @@
 
 use std::io;
 
-use schema::intake::capture::PreparedMemory;
+use schema::intake::prepare::PreparedMemory;
 
 /// Prefix of the `meta` keys of completely read transcripts.
 pub const IMPORT_MARK_PREFIX: &str = "imported ";

@@ -10,7 +10,7 @@ use schema::host::conclusions::{self, SaidIn, Speaker};
 use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolUse};
 use schema::host::track_buffer::{self, ToolUses};
 use schema::host::transcript::TURN_TEXTS;
-use schema::intake::capture::{Draft, PreparedMemory, prepare};
+use schema::intake::prepare::{Draft, PreparedMemory, prepare};
 use schema::model::failure::FAILURE_IMPORTANCE;
 use schema::model::failure::topics_of;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};

@@ -56,7 +56,8 @@ mod tests {
     use std::thread;
 
     use schema::files::database::LockTimeout;
-    use schema::intake::capture::{Draft, capture};
+    use schema::intake::capture::capture;
+    use schema::intake::prepare::Draft;
     use schema::model::memory::MemoryType;
     use schema::model::moment::Moment;
     use schema::privacy::sanitizer::Sanitizer;

@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::*;
 use crate::files::database::LockTimeout;
-use crate::intake::capture::{CaptureOutcome, Destination, Draft, append_notes, capture};
+use crate::intake::capture::{CaptureOutcome, append_notes, capture};
+use crate::intake::prepare::{Destination, Draft};
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::{Settlement, StateChange, StateNote};

@@ -8,7 +8,7 @@ use super::named::{CodeName, NameForm, NamedCode};
 use crate::files::project::git::head_of;
 use crate::files::regular_file;
 use crate::host::hook::{is_recordable, linked_worktree_root};
-use crate::intake::capture::PreparedMemory;
+use crate::intake::prepare::PreparedMemory;
 use crate::model::code_anchor::{CodeAnchor, CodeContext, CodeSymbol, MOST_ANCHORS, is_path_in_project};
 use crate::privacy::sanitizer::Sanitizer;
 

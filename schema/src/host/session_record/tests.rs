@@ -1,5 +1,6 @@
 use crate::files::database::LockTimeout;
-use crate::intake::capture::{Draft, capture};
+use crate::intake::capture::capture;
+use crate::intake::prepare::Draft;
 use crate::model::memory::MemoryAttributes;
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::Store;

@@ -61,8 +61,9 @@ mod tests {
 
     use super::*;
     use crate::files::database::LockTimeout;
-    use crate::intake::capture::{Draft, capture};
+    use crate::intake::capture::capture;
     use crate::intake::drain::drain;
+    use crate::intake::prepare::Draft;
     use crate::model::memory::{MemoryId, MemoryType};
     use crate::model::moment::Moment;
     use crate::model::state_note::{MemoryState, Phase, Settlement, StateChange};

@@ -10,6 +10,7 @@ use super::*;
 use crate::files::database::LockTimeout;
 use crate::intake::drain::drain;
 use crate::intake::forget::forget_rows;
+use crate::intake::prepare::{Destination, METADATA_DEPTH, METADATA_LIMIT, TEXT_LIMIT};
 use crate::intake::spool;
 use crate::log::log_file::tests::save_aged;
 use crate::log::{LogEnd, LogTail, parse};
@@ -20,7 +21,7 @@ fn capture(store: &mut Store, draft: Draft) -> Result<Option<CaptureOutcome>, St
 }
 
 fn prepare(draft: Draft) -> Option<PreparedMemory> {
-    crate::intake::capture::prepare(draft, &Sanitizer::default())
+    crate::intake::prepare::prepare(draft, &Sanitizer::default())
 }
 
 fn draft(kind: MemoryType, second: i64, content: &str) -> Draft {

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::intake::capture::{Delivery, PreparedMemory};
+use crate::intake::prepare::{Delivery, PreparedMemory};
 use crate::intake::wire_memory::WireMemory;
 
 /// The longest line in bytes, including its end.
@@ -148,7 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::intake::capture::{Destination, Draft, prepare};
+    use crate::intake::prepare::{Destination, Draft, prepare};
     use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
     use crate::model::moment::Moment;
     use crate::privacy::sanitizer::Sanitizer;

@@ -2,8 +2,9 @@ use std::fs;
 
 use super::*;
 use crate::files::database::LockTimeout;
-use crate::intake::capture::{Destination, Draft, capture};
+use crate::intake::capture::capture;
 use crate::intake::drain::drain;
+use crate::intake::prepare::{Destination, Draft};
 use crate::intake::spool;
 use crate::log::LONG_TERM_FILE;
 use crate::log::log_file::tests::{remove_aged, save_aged, set_old_mtime};

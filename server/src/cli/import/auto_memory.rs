@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use schema::intake::capture::{Draft, prepare};
+use schema::intake::prepare::{Draft, prepare};
 use schema::model::memory::{MemoryAttributes, MemoryId};
 use serde_json::{Map, Value};
 use tools::bulk_import::{ImportMode, IncomingMemory};

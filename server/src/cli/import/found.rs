@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use schema::files::project::home_dir;
-use schema::intake::capture::PreparedMemory;
+use schema::intake::prepare::PreparedMemory;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;
 use serde::Serialize;

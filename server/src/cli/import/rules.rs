@@ -6,7 +6,7 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 use schema::files::layout::Layout;
 use schema::files::project::home_dir;
-use schema::intake::capture::{PreparedMemory, prepare};
+use schema::intake::prepare::{PreparedMemory, prepare};
 use schema::model::memory::MemoryType;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;

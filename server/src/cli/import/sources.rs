@@ -10,7 +10,7 @@ use std::time::Instant;
 use indicatif::ProgressBar;
 use schema::files::layout::Layout;
 use schema::files::project::home_dir;
-use schema::intake::capture::{PreparedMemory, prepare};
+use schema::intake::prepare::{PreparedMemory, prepare};
 use schema::model::memory::{Memory, MemoryId};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;

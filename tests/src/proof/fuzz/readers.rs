@@ -9,7 +9,7 @@ use schema::files::layout::Layout;
 use schema::host::conclusions::{Speaker, conclusions};
 use schema::host::hook::{EventKind, HookPayload, HostEvent};
 use schema::host::transcript::{ReadFrom, TranscriptThread, Utterance, last_answer, utterances};
-use schema::intake::capture::{Draft, prepare};
+use schema::intake::prepare::{Draft, prepare};
 use schema::intake::queue::{QueueReply, QueueRequest};
 use schema::log::{LogEnd, LogKind, LogTail, insert_long_term, parse, remove_entries, render_shared};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
@@ -62,7 +62,7 @@ impl InputReader {
         if again.text != kept.as_str() {
             return Err(format!("cleaning twice changes the text: {kept:?} to {:?}", again.text));
         }
-        if kept.len() > schema::intake::capture::TEXT_LIMIT + 256 {
+        if kept.len() > schema::intake::prepare::TEXT_LIMIT + 256 {
             return Err(format!("{} bytes are kept", kept.len()));
         }
         Ok(())

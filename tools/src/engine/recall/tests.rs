@@ -1,5 +1,6 @@
 use schema::files::database::LockTimeout;
-use schema::intake::capture::{Draft, capture};
+use schema::intake::capture::capture;
+use schema::intake::prepare::Draft;
 use schema::model::memory::MemoryAttributes;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;

@@ -1,7 +1,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 
-use schema::intake::capture::{CaptureOutcome, Draft, capture};
+use schema::intake::capture::{CaptureOutcome, capture};
+use schema::intake::prepare::Draft;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;

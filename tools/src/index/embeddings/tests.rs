@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schema::files::database::LockTimeout;
-use schema::intake::capture::{Draft, capture};
+use schema::intake::capture::capture;
 use schema::intake::forget::forget_rows;
+use schema::intake::prepare::Draft;
 use schema::model::memory::{MemoryId, MemoryType};
 use schema::privacy::sanitizer::Sanitizer;
 use schema::store::Store;

@@ -2,8 +2,9 @@ use std::fs;
 
 use rstest::rstest;
 
-use super::super::{CaptureOutcome, Delivery, Destination, Draft, PreparedMemory, commit, commit_all, prepare};
+use super::super::{CaptureOutcome, commit, commit_all};
 use crate::files::database::LockTimeout;
+use crate::intake::prepare::{Delivery, Destination, Draft, PreparedMemory, prepare};
 use crate::model::memory::{MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;

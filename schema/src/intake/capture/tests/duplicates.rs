@@ -1,6 +1,7 @@
 //! Texts that arrive again, and entries that were written in part.
 
 use super::*;
+use crate::intake::prepare::Destination;
 
 #[test]
 fn repeated_event_is_one_memory_and_one_entry() {
