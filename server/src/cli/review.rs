@@ -87,16 +87,17 @@ impl ListedCandidate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReviewAnswer {
     Keep,
-    Replace,
-    /// The older one holds.
-    Restore,
+    /// The newer one supersedes the older one.
+    KeepNewer,
+    /// The older one supersedes the newer one.
+    KeepOlder,
+    ReplaceText,
     Forget,
     Close,
     Unblock,
     Redact,
     Share,
     Later,
-    Quit,
 }
 
 /// A letter, the Korean letter on the same key, and what it does.
@@ -105,15 +106,17 @@ type Choice = (char, char, &'static str, ReviewAnswer);
 const FORGET: Choice = ('f', 'ㄹ', "forget it", ReviewAnswer::Forget);
 const SHARE: Choice = ('t', 'ㅅ', "share it with the team", ReviewAnswer::Share);
 const LATER_CHOICE: Choice = ('n', 'ㅜ', "not now", ReviewAnswer::Later);
-const QUIT: Choice = ('q', 'ㅂ', "quit", ReviewAnswer::Quit);
+
+/// Ends the review.
+const QUIT: (char, char, &str) = ('q', 'ㅂ', "quit");
 
 fn choices(kind: ReviewKind, can_be_shared: bool) -> Vec<Choice> {
-    use ReviewAnswer::{Close, Forget, Keep, Redact, Replace, Restore, Unblock};
+    use ReviewAnswer::{Close, Forget, Keep, KeepNewer, KeepOlder, Redact, ReplaceText, Unblock};
     let mut choices: Vec<Choice> = match kind {
         ReviewKind::ChangedValue | ReviewKind::SaidTwice => vec![
             ('k', 'ㅏ', "keep both", Keep),
-            ('s', 'ㄴ', "2 supersedes 1", Replace),
-            ('r', 'ㄱ', "1 supersedes 2", Restore),
+            ('s', 'ㄴ', "2 supersedes 1", KeepNewer),
+            ('r', 'ㄱ', "1 supersedes 2", KeepOlder),
             ('f', 'ㄹ', "forget 1 or 2", Forget),
         ],
         ReviewKind::FinishedTask => vec![('d', 'ㅇ', "done, close 1", Close), ('k', 'ㅏ', "keep it open", Keep)],
@@ -123,7 +126,11 @@ fn choices(kind: ReviewKind, can_be_shared: bool) -> Vec<Choice> {
             ('k', 'ㅏ', "keep it waiting", Keep),
         ],
         ReviewKind::Stale => {
-            vec![('k', 'ㅏ', "keep, it still holds", Keep), ('s', 'ㄴ', "replace it with a new text", Replace), FORGET]
+            vec![
+                ('k', 'ㅏ', "keep, it still holds", Keep),
+                ('s', 'ㄴ', "replace it with a new text", ReplaceText),
+                FORGET,
+            ]
         }
         ReviewKind::Unused => vec![('k', 'ㅏ', "keep it", Keep), FORGET],
         ReviewKind::SecretFound => {
@@ -131,7 +138,7 @@ fn choices(kind: ReviewKind, can_be_shared: bool) -> Vec<Choice> {
         }
     };
     choices.extend(can_be_shared.then_some(SHARE));
-    choices.extend([LATER_CHOICE, QUIT]);
+    choices.push(LATER_CHOICE);
     choices
 }
 
@@ -198,7 +205,7 @@ fn ask_about_all(
         loop {
             let can_be_shared = candidate.kind.asks_for_worth() && engine.may_share(&candidate.older)?;
             match ask_one(&choices(candidate.kind, can_be_shared))? {
-                None | Some(ReviewAnswer::Quit) => return printer.print_line("The rest stays for the next review."),
+                None => return printer.print_line("The rest stays for the next review."),
                 Some(answer) => match carry_out(engine, candidate, answer) {
                     Ok(Some(done)) => {
                         printer.print_wrapped(&done)?;
@@ -219,14 +226,18 @@ fn ask_about_all(
     printer.print_line("\nNo more candidates.")
 }
 
-/// Returns `None` at the end of input.
+/// Returns `None` if the person quits, and at the end of input.
 fn ask_one(choices: &[Choice]) -> anyhow::Result<Option<ReviewAnswer>> {
-    let menu: Vec<String> =
-        choices.iter().map(|(letter, _, text, _)| format!("{STRONG}{letter}{STRONG:#} {text}")).collect();
+    let (quit, korean_quit, quit_text) = QUIT;
+    let entries = choices.iter().map(|(letter, _, text, _)| (letter, text)).chain([(&quit, &quit_text)]);
+    let menu: Vec<String> = entries.map(|(letter, text)| format!("{STRONG}{letter}{STRONG:#} {text}")).collect();
     let columns = pager::terminal_columns().unwrap_or(PIPED_REPORT_COLUMNS);
     let question = format!("{}\n> ", menu_lines(&menu, columns));
     while let Some(answer) = ask_unless_ended(&question)? {
         let letter = answer.to_lowercase().chars().next();
+        if letter == Some(quit) || letter == Some(korean_quit) {
+            return Ok(None);
+        }
         let found = choices.iter().find(|(latin, korean, ..)| letter == Some(*latin) || letter == Some(*korean));
         match found {
             Some((.., answer)) => return Ok(Some(*answer)),
@@ -282,20 +293,22 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
             engine.dismiss(candidate, None)?;
             "Kept; you will not be asked again.".to_owned()
         }
-        (ReviewAnswer::Later | ReviewAnswer::Quit, _) => {
+        (ReviewAnswer::Later, _) => {
             engine.put_off(candidate)?;
             format!("You will be asked again in {REVIEW_PAUSE_DAYS} days.")
         }
-        (ReviewAnswer::Replace, Some(newer)) => {
+        (ReviewAnswer::KeepNewer, Some(newer)) => {
             engine.supersede(&older, &newer)?;
             format!("{} supersedes {}.", short_id(&newer), short_id(&older))
         }
-        (ReviewAnswer::Restore, newer) => {
-            let newer = newer.unwrap_or_default();
+        (ReviewAnswer::KeepOlder, Some(newer)) => {
             engine.supersede(&newer, &older)?;
             format!("{} supersedes {}.", short_id(&older), short_id(&newer))
         }
-        (ReviewAnswer::Replace, None) => return replace_by_new_text(engine, &candidate.older),
+        (ReviewAnswer::KeepNewer | ReviewAnswer::KeepOlder, None) => {
+            return Err(ToolError::Invalid("there is no newer memory".to_owned()).into());
+        }
+        (ReviewAnswer::ReplaceText, _) => return replace_by_new_text(engine, &candidate.older),
         (ReviewAnswer::Close, by) => {
             engine.close_task(&older, by.as_deref())?;
             format!("{} is closed.", short_id(&older))
