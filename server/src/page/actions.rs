@@ -12,7 +12,7 @@ use schema::settings::{SettingsOwner, toml_literal};
 use schema::store::MemoryRow;
 use serde::{Deserialize, Serialize};
 use tools::curation::scrub::ScrubScope;
-use tools::engine::{Engine, OldDatabases, ShareOptions, TeamOutcome};
+use tools::engine::{Engine, OldDatabases, REVIEW_PAUSE_DAYS, ShareOptions, TeamOutcome};
 use tools::error::ToolError;
 
 use super::content::digest_of;
@@ -31,7 +31,7 @@ const SETTINGS: [&str; 2] = ["brief", "brief_size"];
 pub(super) struct ActionForm {
     action: String,
     id: String,
-    /// The other memory of a pair.
+    /// The other memory of a pair, or the words that close a task.
     other: String,
     /// A new text or value.
     text: String,
@@ -40,6 +40,8 @@ pub(super) struct ActionForm {
     seen_other: String,
     /// The type to promote to, or the kind of a candidate.
     kind: String,
+    /// The name of the setting that gets the text.
+    setting: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -112,8 +114,8 @@ impl Page {
 
 /// Writes a setting of the brief to the project's file.
 fn set(project: &Path, form: &ActionForm, language: Language) -> Result<ActionDone, ToolError> {
-    let name = SETTINGS.into_iter().find(|name| *name == form.kind);
-    let name = name.ok_or_else(|| ToolError::Invalid(format!("the page does not change {:?}", form.kind)))?;
+    let name = SETTINGS.into_iter().find(|name| *name == form.setting);
+    let name = name.ok_or_else(|| ToolError::Invalid(format!("the page does not change {:?}", form.setting)))?;
     let literal = toml_literal(name, std::slice::from_ref(&form.text), SettingsOwner::Project);
     let literal = literal.map_err(ToolError::Invalid)?;
     let overriding = write_project_setting(project, name, &literal)?;
@@ -214,15 +216,18 @@ impl ActionForm {
                 engine.unblock_task(id)?;
                 language.of("It is no longer blocked.", "더는 기다리지 않습니다.")
             }
-            "keep" | "later" => {
+            "keep" => {
                 let candidate = candidate(engine, &self.kind, id, other)?;
-                if self.action == "later" {
-                    engine.put_off(&candidate)?;
-                    language.of("It returns in 30 days.", "30일 뒤에 다시 물어봅니다.")
-                } else {
-                    engine.dismiss(&candidate, None)?;
-                    language.of("Kept; it is not asked again.", "그대로 두고, 다시 묻지 않습니다.")
-                }
+                engine.dismiss(&candidate, None)?;
+                language.of("Kept; it is not asked again.", "그대로 두고, 다시 묻지 않습니다.")
+            }
+            "later" => {
+                let candidate = candidate(engine, &self.kind, id, other)?;
+                engine.put_off(&candidate)?;
+                return Ok(ActionDone::with_message(language.of(
+                    format!("It returns in {REVIEW_PAUSE_DAYS} days."),
+                    format!("{REVIEW_PAUSE_DAYS}일 뒤에 다시 물어봅니다."),
+                )));
             }
             "merge" => {
                 let merged = engine.merge(row, other.ok_or_else(missing)?, self.new_text(language)?.trim_end())?;

@@ -78,10 +78,10 @@ fn settings(found: &Briefs, language: Language) -> Markup {
                     Language::English => format!("Use {size} from now on (now {})", found.set_size),
                     Language::Korean => format!("앞으로 {size}자 사용 (지금 {}자)", found.set_size),
                 };
-                (action("set", &[("kind", "brief_size"), ("text", &size)], &label))
+                (action("set", &[("setting", "brief_size"), ("text", &size)], &label))
             }
             form.action method="post" action="do" {
-                input type="hidden" name="action" value="set"; input type="hidden" name="kind" value="brief";
+                input type="hidden" name="action" value="set"; input type="hidden" name="setting" value="brief";
                 label { span { (language.of("A session gets a brief", "브리핑을 주는 때")) }
                     select name="text" data-submit { @for mode in BriefMode::ALL {
                         option value=(mode.name()) selected[mode == found.mode] { (mode_name(mode)) }
