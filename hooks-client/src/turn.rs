@@ -69,7 +69,8 @@ impl HookSession<'_> {
         let topics = topics_of(&text);
         self.save_drafts([self.new_draft(MemoryType::Error, text, self.now)])?;
         self.create_dirs()?;
-        failed_topics::note_failure(self.layout, &topics).map_err(StoreError::io("append to", self.layout.failed()))
+        failed_topics::note_failure(self.layout, &topics)
+            .map_err(StoreError::io("append to", self.layout.failed_topics_file()))
     }
 
     /// Finishes the last turn if it had no end, and records a prompt and its conclusions.

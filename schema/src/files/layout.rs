@@ -1,4 +1,4 @@
-//! The paths of all files of a store. No other module knows a file name. docs/dev/storage.md describes the files.
+//! The paths of the files of a store. docs/dev/storage.md describes the files.
 
 use std::fs;
 use std::io;
@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::files::project::personal_project;
 use crate::files::store_file::{options_for_private, verify};
 use crate::model::memory::content_hash;
+use crate::model::sharing::TEAM_DIR;
 
 /// The store directory relative to the project, with `/` as separator.
 pub const STORE_DIR: &str = ".jikime/memory";
@@ -43,7 +44,9 @@ pub struct Layout {
 impl Layout {
     /// Returns the layout of the store in `project`, without accessing the file system.
     pub fn new(project: &Path) -> Self {
-        Self { project: project.to_owned(), store_dir: project.join(".jikime").join("memory") }
+        // Part by part, so that the path has the separators of the system.
+        let store_dir = STORE_DIR.split('/').fold(project.to_owned(), |path, part| path.join(part));
+        Self { project: project.to_owned(), store_dir }
     }
 
     /// Returns the project directory.
@@ -63,27 +66,27 @@ impl Layout {
         self.store_dir.join("index.db")
     }
 
-    /// Returns the lock for each change of a log, and for creating, upgrading and resetting a database.
+    /// Returns the path of the lock for each change of a log, and for creating, upgrading and resetting a database.
     pub fn store_lock(&self) -> PathBuf {
         self.store_dir.join(STORE_LOCK)
     }
 
-    /// Returns the lock of the process that writes the index.
+    /// Returns the path of the lock that a process holds while it writes the index.
     pub fn index_lock(&self) -> PathBuf {
         self.store_dir.join("index.lock")
     }
 
-    /// Returns the lock of the process that asks a remote service for vectors, so that no vector is paid for twice.
+    /// Returns the path of the lock that a process holds while it asks a remote service for vectors, so that no vector is paid for twice.
     pub fn embedding_lock(&self) -> PathBuf {
         self.store_dir.join("embedding.lock")
     }
 
-    /// Returns the lock of the process that computes missing vectors while no server runs.
+    /// Returns the path of the lock that a process holds while it computes missing vectors without a server.
     pub fn backfill_lock(&self) -> PathBuf {
         self.store_dir.join("backfill.lock")
     }
 
-    /// Returns the lock of the server that answers the queue.
+    /// Returns the path of the lock that the server of the queue holds.
     pub fn queue_lock(&self) -> PathBuf {
         self.store_dir.join("queue.lock")
     }
@@ -100,8 +103,8 @@ impl Layout {
         self.track_dir().join(format!("{name}.{ending}"))
     }
 
-    /// Returns the file with the topics of recent failures.
-    pub fn failed(&self) -> PathBuf {
+    /// Returns the path of the file with the topics of recent failures.
+    pub fn failed_topics_file(&self) -> PathBuf {
         self.track_dir().join("failed")
     }
 
@@ -111,14 +114,14 @@ impl Layout {
 
     /// Returns the directory of the files that a team shares.
     pub fn team_dir(&self) -> PathBuf {
-        self.store_dir.join("team")
+        self.store_dir.join(TEAM_DIR)
     }
 
     pub fn forgotten_file(&self) -> PathBuf {
         self.store_dir.join("forgotten")
     }
 
-    /// Returns the key of anonymous placeholders.
+    /// Returns the path of the key of anonymous placeholders.
     pub fn anonymous_key(&self) -> PathBuf {
         self.store_dir.join("anonymous.key")
     }
@@ -136,14 +139,14 @@ impl Layout {
         self.store_dir.join("log")
     }
 
-    /// Returns the file that records what `setup` changed, so that it can be undone.
+    /// Returns the path of the file that records what `init` changed, so that it can be undone.
     pub fn setup_record(&self) -> PathBuf {
         self.store_dir.join("setup.json")
     }
 
-    /// Returns the project's settings. They are outside the store directory, so that they can be committed without it.
+    /// Returns the path of the project's settings. They are outside the store directory, so that they can be committed without it.
     pub fn settings_file(&self) -> PathBuf {
-        self.project.join(".jikime").join("memory.toml")
+        self.store_dir.with_file_name("memory.toml")
     }
 
     /// Returns the path of a file in the store, given relative to the store with `/` as separator.

@@ -10,7 +10,7 @@ const MOST_TOPICS: usize = 100;
 
 /// Records the topics of a failure. A later success is compared with them first.
 pub fn note_failure(layout: &Layout, topics: &[String]) -> io::Result<()> {
-    let path = layout.failed();
+    let path = layout.failed_topics_file();
     let mut known = failed(layout);
     if topics.iter().all(|topic| known.contains(topic)) {
         return Ok(());
@@ -28,7 +28,7 @@ pub fn has_failed(layout: &Layout, topics: &[String]) -> bool {
 }
 
 fn failed(layout: &Layout) -> Vec<String> {
-    let bytes = store_file::read(&layout.failed()).unwrap_or_default();
+    let bytes = store_file::read(&layout.failed_topics_file()).unwrap_or_default();
     String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
 }
 
