@@ -6,7 +6,7 @@ use std::path::Path;
 
 use schema::host::choice::{LastTurn, may_choose};
 use schema::host::code::anchored::CodePlace;
-use schema::host::conclusions::{self, SaidIn, Speaker};
+use schema::host::conclusions::{self, ConclusionSource, Speaker};
 use schema::host::failed_topics;
 use schema::host::hook::{ToolUse, is_edit_tool};
 use schema::host::track_buffer::{self, ToolUses, TurnPrompt};
@@ -59,7 +59,7 @@ impl HookSession<'_> {
             track_buffer::append_use(self.layout, &self.session_id, &used, is_success, &self.now, self.sanitizer);
         noted.or_else(|error| {
             let mut uses = ToolUses::new(self.now);
-            uses.take_in(track_buffer::line_of(&used, is_success, self.sanitizer), self.now);
+            uses.add(track_buffer::to_buffered_use(&used, is_success, self.sanitizer), self.now);
             self.spool(&Vec::from_iter(self.prepare_tool_usage(uses)), error)
         })
     }
@@ -77,11 +77,11 @@ impl HookSession<'_> {
     pub(crate) fn begin_turn(
         &mut self,
         prompt: &str,
-        keep: SavedPart,
+        part: SavedPart,
         transcript: Option<&str>,
     ) -> Result<(), StoreError> {
         let asked =
-            (keep == SavedPart::Prompt).then(|| self.new_draft(MemoryType::UserPrompt, prompt.to_owned(), self.now));
+            (part == SavedPart::Prompt).then(|| self.new_draft(MemoryType::UserPrompt, prompt.to_owned(), self.now));
         let asked = asked.and_then(|draft| prepare(draft, self.sanitizer));
         let id = asked.as_ref().map(PreparedMemory::id);
         let ended = self.save_turn(asked);
@@ -89,7 +89,7 @@ impl HookSession<'_> {
         let before = ended.as_ref().ok().cloned().unwrap_or_default();
         let mut concluded = self.prepare_open_turn_conclusions(before, transcript, Some(prompt));
         // An acknowledgement concludes nothing by itself, but may accept what was recommended.
-        if keep == SavedPart::Prompt || may_choose(prompt) {
+        if part == SavedPart::Prompt || may_choose(prompt) {
             concluded.extend(self.prepare_prompt_conclusions(id, prompt, transcript));
         }
         ended.map(drop).and(self.save_prepared(&concluded)).and(begun)
@@ -98,10 +98,10 @@ impl HookSession<'_> {
     /// Records what a turn changed, then its answer and the conclusions of all its texts.
     pub(crate) fn end_turn(&mut self, answer: Option<String>, transcript: Option<&str>) -> Result<(), StoreError> {
         let answer = answer.or_else(|| last_answer_of(transcript, TranscriptThread::Main));
-        let said = answer.clone().map(|text| self.new_draft(MemoryType::AssistantResponse, text, self.now));
-        let said = said.and_then(|draft| prepare(draft, self.sanitizer));
-        let id = said.as_ref().map(PreparedMemory::id);
-        let saved = self.save_turn(said);
+        let draft = answer.clone().map(|text| self.new_draft(MemoryType::AssistantResponse, text, self.now));
+        let prepared_answer = draft.and_then(|draft| prepare(draft, self.sanitizer));
+        let id = prepared_answer.as_ref().map(PreparedMemory::id);
+        let saved = self.save_turn(prepared_answer);
         let mut said = self.texts_of_turn(transcript, None);
         said.texts.extend(answer);
         let files = saved.as_ref().map(|turn| turn.files.clone()).unwrap_or_default();
@@ -167,9 +167,13 @@ impl HookSession<'_> {
         said: TurnTexts,
         files: &[String],
     ) -> Vec<PreparedMemory> {
-        let place =
-            SaidIn { session_id: &self.session_id, source: source.clone(), speaker: Speaker::Person, at: self.now };
-        let picked = conclusions::drafts_of_picked(&place, said.picked);
+        let picked_in = ConclusionSource {
+            session_id: &self.session_id,
+            source: source.clone(),
+            speaker: Speaker::Person,
+            at: self.now,
+        };
+        let picked = conclusions::drafts_of_picked(&picked_in, said.picked);
         let mut found = self.prepare_anchored(picked, files);
         found.extend(self.prepare_conclusions(source, Speaker::Agent, said.texts.iter().map(String::as_str), files));
         found
@@ -198,8 +202,8 @@ impl HookSession<'_> {
         if !self.settings.conclusions {
             return Vec::new();
         }
-        let place = SaidIn { session_id: &self.session_id, source, speaker, at: self.now };
-        self.prepare_anchored(conclusions::drafts(&place, texts, self.sanitizer), files)
+        let said_in = ConclusionSource { session_id: &self.session_id, source, speaker, at: self.now };
+        self.prepare_anchored(conclusions::drafts(&said_in, texts, self.sanitizer), files)
     }
 
     /// Returns the conclusions in a prompt, which may pick something that the last answer offered.
@@ -212,10 +216,10 @@ impl HookSession<'_> {
         if !self.settings.conclusions {
             return Vec::new();
         }
-        let place = SaidIn { session_id: &self.session_id, source, speaker: Speaker::Person, at: self.now };
+        let said_in = ConclusionSource { session_id: &self.session_id, source, speaker: Speaker::Person, at: self.now };
         let path = transcript.filter(|_| may_choose(prompt));
         let before = path.and_then(|path| last_turn(Path::new(path), prompt).ok()).unwrap_or_default();
-        self.prepare_anchored(conclusions::drafts_of_prompt(&place, prompt, &before, self.sanitizer), &[])
+        self.prepare_anchored(conclusions::drafts_of_prompt(&said_in, prompt, &before, self.sanitizer), &[])
     }
 
     /// Returns the conclusions since the last compaction, before their words leave the context. Most are known already.
@@ -223,17 +227,17 @@ impl HookSession<'_> {
         let path = transcript.filter(|_| self.settings.conclusions);
         let said = path.and_then(|path| utterances(Path::new(path), ReadFrom::LastCompaction).ok());
         let mut before = LastTurn::default();
-        let place = |speaker, at| SaidIn { session_id: &self.session_id, source: None, speaker, at };
+        let said_by = |speaker, at| ConclusionSource { session_id: &self.session_id, source: None, speaker, at };
         let concluded = said.into_iter().flatten().flat_map(|said| match said {
             Utterance::Prompt { text, at } => {
-                let place = place(Speaker::Person, at);
-                let drafts = conclusions::drafts_of_prompt(&place, &text, &before, self.sanitizer);
+                let said_in = said_by(Speaker::Person, at);
+                let drafts = conclusions::drafts_of_prompt(&said_in, &text, &before, self.sanitizer);
                 before.begin(&text);
                 drafts
             }
             Utterance::Answer { text, at } => {
                 before.answer.clone_from(&text);
-                conclusions::drafts(&place(Speaker::Agent, at), [text.as_str()], self.sanitizer)
+                conclusions::drafts(&said_by(Speaker::Agent, at), [text.as_str()], self.sanitizer)
             }
             Utterance::Summary { .. } => Vec::new(),
         });

@@ -32,9 +32,9 @@ pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<C
         .collect()
 }
 
-/// The place where texts were said.
+/// Where the texts come from, and who says them.
 #[derive(Debug, Clone)]
-pub struct SaidIn<'s> {
+pub struct ConclusionSource<'s> {
     pub session_id: &'s str,
     /// The memory of that event, if there is one.
     pub source: Option<MemoryId>,
@@ -48,7 +48,7 @@ fn is_no_statement(text: &str) -> bool {
     text.ends_with(':') || says_once_explicitly(&text.to_lowercase()) || without_brief_marks(text) != text
 }
 
-impl SaidIn<'_> {
+impl ConclusionSource<'_> {
     /// Returns a draft of a conclusion. It is less important than a memory that is saved on purpose.
     fn draft(&self, kind: MemoryType, content: String) -> Draft {
         let importance = Some(kind.default_importance().saturating_sub(1));
@@ -60,8 +60,13 @@ impl SaidIn<'_> {
 }
 
 /// Returns drafts of the conclusions in a prompt: an option that it picks from what was said `before`, and what it says by itself.
-pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: &LastTurn, sanitizer: &Sanitizer) -> Vec<Draft> {
-    let own = drafts(place, [prompt], sanitizer);
+pub fn drafts_of_prompt(
+    said_in: &ConclusionSource<'_>,
+    prompt: &str,
+    before: &LastTurn,
+    sanitizer: &Sanitizer,
+) -> Vec<Draft> {
+    let own = drafts(said_in, [prompt], sanitizer);
     if [prompt, &before.prompt, &before.answer].iter().any(|text| text.len() > LONGEST_TEXT) {
         return own;
     }
@@ -77,23 +82,27 @@ pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: &LastTurn, san
     // The choice contains the rest of the prompt.
     let others = own.into_iter().filter(|draft| draft.kind != MemoryType::Decision && !picked.contains(&draft.content));
     let others: Vec<Draft> = others.collect();
-    [place.draft(MemoryType::Decision, picked)].into_iter().chain(others).collect()
+    [said_in.draft(MemoryType::Decision, picked)].into_iter().chain(others).collect()
 }
 
 /// Returns drafts of decisions that a person made by picking options.
-pub fn drafts_of_picked(place: &SaidIn<'_>, picked: Vec<String>) -> Vec<Draft> {
-    picked.into_iter().map(|text| place.draft(MemoryType::Decision, text)).collect()
+pub fn drafts_of_picked(said_in: &ConclusionSource<'_>, picked: Vec<String>) -> Vec<Draft> {
+    picked.into_iter().map(|text| said_in.draft(MemoryType::Decision, text)).collect()
 }
 
 /// Returns drafts of the conclusions in texts.
-pub fn drafts<'t>(place: &SaidIn<'_>, texts: impl IntoIterator<Item = &'t str>, sanitizer: &Sanitizer) -> Vec<Draft> {
-    let found = texts.into_iter().flat_map(|text| conclusions(text, place.speaker, sanitizer));
+pub fn drafts<'t>(
+    said_in: &ConclusionSource<'_>,
+    texts: impl IntoIterator<Item = &'t str>,
+    sanitizer: &Sanitizer,
+) -> Vec<Draft> {
+    let found = texts.into_iter().flat_map(|text| conclusions(text, said_in.speaker, sanitizer));
     let mut drafts: Vec<Draft> = Vec::new();
     for Conclusion { kind, text: content, .. } in found {
         if drafts.iter().any(|draft| draft.kind == kind && draft.content == content) {
             continue;
         }
-        drafts.push(place.draft(kind, content));
+        drafts.push(said_in.draft(kind, content));
         if drafts.len() == MOST_CONCLUSIONS {
             break;
         }
@@ -114,9 +123,9 @@ mod tests {
     fn conclusion_is_marked_as_automatic_and_has_a_source() {
         let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
         let source = MemoryId::parse("0af3");
-        let place = SaidIn { session_id: "s", source: source.clone(), speaker: Speaker::Agent, at };
+        let said_in = ConclusionSource { session_id: "s", source: source.clone(), speaker: Speaker::Agent, at };
         let text = "We decided to keep the tokens in Redis.";
-        let found = drafts(&place, [text, text, "Nothing else was said."], &Sanitizer::default());
+        let found = drafts(&said_in, [text, text, "Nothing else was said."], &Sanitizer::default());
         let attributes = MemoryAttributes { importance: Some(2), auto: true, source, ..MemoryAttributes::default() };
         let expected = Draft { attributes, ..Draft::new("s", MemoryType::Decision, text, at) };
         assert_eq!(found, [expected]);
@@ -142,10 +151,10 @@ mod tests {
     #[test]
     fn picked_option_replaces_the_decisions_of_its_prompt() {
         let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
-        let place = SaidIn { session_id: "s", source: None, speaker: Speaker::Person, at };
+        let said_in = ConclusionSource { session_id: "s", source: None, speaker: Speaker::Person, at };
         let answered = "Two ways:\n1. keep the tokens in Redis\n2. keep them in Postgres\n\nWhich one do you want?";
         let before = LastTurn { prompt: String::new(), answer: answered.to_owned() };
-        let found = drafts_of_prompt(&place, "1, because Redis is there already.", &before, &Sanitizer::default());
+        let found = drafts_of_prompt(&said_in, "1, because Redis is there already.", &before, &Sanitizer::default());
         let found: Vec<_> = found.iter().map(|draft| (draft.kind, draft.content.as_str())).collect();
         let expected = "Chosen: keep the tokens in Redis, because Redis is there already.";
         assert_eq!(found, [(MemoryType::Decision, expected)]);

@@ -87,13 +87,17 @@ pub fn append_use(
     at: &Moment,
     sanitizer: &Sanitizer,
 ) -> Result<(), StoreError> {
-    let mut line = line_of(used, is_success, sanitizer);
+    let mut line = to_buffered_use(used, is_success, sanitizer);
     line.at = at.rfc3339();
     append_line(layout, session_id, &line)
 }
 
 /// Returns a use as a line of the buffer, without its time.
-pub fn line_of(ToolUse { attempt, changed, .. }: &ToolUse, is_success: bool, sanitizer: &Sanitizer) -> BufferedUse {
+pub fn to_buffered_use(
+    ToolUse { attempt, changed, .. }: &ToolUse,
+    is_success: bool,
+    sanitizer: &Sanitizer,
+) -> BufferedUse {
     let mut line = BufferedUse { succeeded: is_success.then(|| attempt.clone()), ..BufferedUse::default() };
     match changed {
         Some(ToolChange::File { path, change }) => {
@@ -264,7 +268,7 @@ fn parse_buffer(text: &str) -> Option<ToolUses> {
     // A crash can leave an incomplete line. Skip it.
     for line in lines.filter_map(|line| serde_json::from_str::<BufferedUse>(line).ok()) {
         let Some(at) = Moment::parse_rfc3339(&line.at) else { continue };
-        taken.get_or_insert_with(|| ToolUses::new(at)).take_in(line, at);
+        taken.get_or_insert_with(|| ToolUses::new(at)).add(line, at);
     }
     taken
 }
@@ -275,7 +279,7 @@ impl ToolUses {
         Self { files, commands, changes, succeeded, prompt: None, at }
     }
 
-    pub fn take_in(&mut self, line: BufferedUse, at: Moment) {
+    pub fn add(&mut self, line: BufferedUse, at: Moment) {
         // The time of a use. A prompt may have no use after it.
         if line.prompt.is_none() || self.is_empty() {
             self.at = if self.is_empty() { at } else { self.at.max(at) };

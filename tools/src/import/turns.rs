@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 
 use schema::host::choice::LastTurn;
-use schema::host::conclusions::{self, SaidIn, Speaker};
+use schema::host::conclusions::{self, ConclusionSource, Speaker};
 use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolUse};
 use schema::host::track_buffer::{self, ToolUses};
 use schema::host::transcript::TURN_TEXTS;
@@ -219,8 +219,8 @@ impl<'s> TurnBuilder<'s> {
         used.changed = used.changed.and_then(|changed| changed.within(self.settings.edits));
         let is_success = used.attempt.topics().iter().any(|topic| self.failed.contains(topic));
         if used.changed.is_some() || is_success {
-            let line = track_buffer::line_of(&used, is_success, self.context.sanitizer);
-            self.turn.used.get_or_insert_with(|| ToolUses::new(at)).take_in(line, at);
+            let line = track_buffer::to_buffered_use(&used, is_success, self.context.sanitizer);
+            self.turn.used.get_or_insert_with(|| ToolUses::new(at)).add(line, at);
             self.turn.is_started = true;
         }
     }
@@ -284,8 +284,8 @@ impl<'s> TurnBuilder<'s> {
     fn conclude_prompt(&mut self, text: &str, at: Moment) {
         if self.settings.conclusions {
             let (session_id, source) = (self.context.session_id.clone(), self.turn.prompt.clone());
-            let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Person, at };
-            let drafts = conclusions::drafts_of_prompt(&place, text, &self.last_turn, self.context.sanitizer);
+            let said_in = ConclusionSource { session_id: &session_id, source, speaker: Speaker::Person, at };
+            let drafts = conclusions::drafts_of_prompt(&said_in, text, &self.last_turn, self.context.sanitizer);
             self.push_conclusions(drafts);
         }
     }
@@ -295,17 +295,17 @@ impl<'s> TurnBuilder<'s> {
         let picked = std::mem::take(&mut self.turn.picked);
         if self.settings.conclusions {
             let session_id = self.context.session_id.clone();
-            let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Person, at };
-            self.push_conclusions(conclusions::drafts_of_picked(&place, picked));
+            let said_in = ConclusionSource { session_id: &session_id, source, speaker: Speaker::Person, at };
+            self.push_conclusions(conclusions::drafts_of_picked(&said_in, picked));
         }
     }
 
     fn emit_conclusions(&mut self, source: Option<MemoryId>, texts: &[String], at: Moment) {
         if self.settings.conclusions {
             let session_id = self.context.session_id.clone();
-            let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Agent, at };
+            let said_in = ConclusionSource { session_id: &session_id, source, speaker: Speaker::Agent, at };
             let texts = texts.iter().map(String::as_str);
-            self.push_conclusions(conclusions::drafts(&place, texts, self.context.sanitizer));
+            self.push_conclusions(conclusions::drafts(&said_in, texts, self.context.sanitizer));
         }
     }
 
