@@ -12,7 +12,7 @@ mod html;
 mod language;
 mod live;
 mod open_pages;
-mod shared;
+mod state;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -34,7 +34,7 @@ use crate::dispatcher::Dispatcher;
 use crate::http::connection::{ConnectionState, LimitedListener};
 use access::{PageAccess, protect};
 use language::Language;
-use shared::{ErrorText, Page, PageError};
+use state::{ErrorText, PageError, PageHandle};
 
 /// Bytes of a form. The longest text of a memory takes less, even if each byte is escaped.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -63,7 +63,7 @@ pub(crate) async fn serve(
         ToolError::Unavailable(format!("cannot listen on 127.0.0.1:{port}: {error}; --port names another port"))
     })?;
     let (access, address) = PageAccess::new(listener.local_addr()?.port())?;
-    let page = Page::new(project, dispatcher, access, stop.child_token());
+    let page = PageHandle::new(project, dispatcher, access, stop.child_token());
     announce(&address);
     if opens_browser && open::that_detached(&address).is_err() {
         tracing::info!("no browser could be opened");
@@ -81,7 +81,7 @@ pub(crate) async fn serve(
     Ok(deletions.await?)
 }
 
-fn router(page: Page) -> Router {
+fn router(page: PageHandle) -> Router {
     let pages = Router::new()
         .route("/enter", post(enter))
         .route("/static/view.css", get(async || file("text/css", include_str!("page/view.css"))))
@@ -112,7 +112,7 @@ fn router(page: Page) -> Router {
 }
 
 /// The page without a memory: its script exchanges the token in the address for a cookie.
-async fn entry(State(page): State<Page>, language: Language, headers: HeaderMap) -> Response {
+async fn entry(State(page): State<PageHandle>, language: Language, headers: HeaderMap) -> Response {
     if page.0.access.is_known(&headers) {
         return (StatusCode::SEE_OTHER, [(header::LOCATION, "search")]).into_response();
     }
@@ -125,7 +125,7 @@ struct EntryForm {
 }
 
 /// Exchanges the token, which works once and for a minute.
-async fn enter(State(page): State<Page>, Form(form): Form<EntryForm>) -> Response {
+async fn enter(State(page): State<PageHandle>, Form(form): Form<EntryForm>) -> Response {
     match page.0.access.redeem(&form.token) {
         Some(cookie) => (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response(),
         None => {
@@ -141,7 +141,7 @@ fn file(kind: &str, text: &'static str) -> Response {
 
 /// Refuses strangers before their bodies are read, and shows errors of whole pages as pages.
 async fn check(
-    State(page): State<Page>,
+    State(page): State<PageHandle>,
     ConnectInfo(connection): ConnectInfo<ConnectionState>,
     language: Language,
     request: Request,
@@ -163,7 +163,7 @@ async fn check(
 
 /// Waits for the whole body, and then admits the connection if it has the cookie.
 async fn receive_body(
-    State(page): State<Page>,
+    State(page): State<PageHandle>,
     ConnectInfo(connection): ConnectInfo<ConnectionState>,
     request: Request,
     next: Next,

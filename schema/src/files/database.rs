@@ -377,8 +377,8 @@ pub fn truncate_wal(db: &Connection) -> rusqlite::Result<bool> {
     db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0)).map(|is_busy| !is_busy)
 }
 
-/// Returns the path of one of SQLite's side files.
-fn side_file(path: &Path, ending: &str) -> PathBuf {
+/// Returns the path of one of SQLite's side files, such as `-wal`.
+pub fn side_file(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.to_owned().into_os_string();
     name.push(ending);
     name.into()

@@ -18,7 +18,7 @@ use tools::error::ToolError;
 use super::content::digest_of;
 use super::content::review::candidate;
 use super::language::Language;
-use super::shared::{Page, PageError};
+use super::state::{PageError, PageHandle};
 use crate::cli::config_set::write_project_setting;
 use crate::dispatcher::ReadNeed;
 use crate::team_client::TeamConnection;
@@ -62,7 +62,7 @@ impl ActionDone {
 }
 
 /// Carries out an action.
-pub(super) async fn act(State(page): State<Page>, language: Language, Form(form): Form<ActionForm>) -> Response {
+pub(super) async fn act(State(page): State<PageHandle>, language: Language, Form(form): Form<ActionForm>) -> Response {
     let done = match form.action.as_str() {
         "forget" => page.forget(form, language).await,
         "undo" => page.undo(&form.id, language),
@@ -84,7 +84,7 @@ pub(super) async fn act(State(page): State<Page>, language: Language, Form(form)
     }
 }
 
-impl Page {
+impl PageHandle {
     async fn forget(&self, form: ActionForm, language: Language) -> Result<ActionDone, PageError> {
         let found = self.read(ReadNeed::OpenStore, move |engine| {
             engine.store().require_writable()?;

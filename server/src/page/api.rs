@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use tools::error::ToolError;
 
 use super::content::{health, history, memory, search::SearchForm};
-use super::shared::{Page, PageError};
+use super::state::{PageError, PageHandle};
 use crate::dispatcher::ReadNeed;
 
-pub(super) fn router() -> Router<Page> {
+pub(super) fn router() -> Router<PageHandle> {
     Router::new()
         .route("/search", get(search))
         .route("/memories/{id}", get(memory_by_id))
@@ -31,24 +31,24 @@ fn json(value: &impl Serialize) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], cleaned.to_string()).into_response()
 }
 
-async fn search(State(page): State<Page>, Query(form): Query<SearchForm>) -> Result<Response, PageError> {
+async fn search(State(page): State<PageHandle>, Query(form): Query<SearchForm>) -> Result<Response, PageError> {
     let hidden = page.0.deletions.hidden();
     Ok(json(&page.read(ReadNeed::CaughtUpIndex, move |engine| form.answer(engine, &hidden)).await?))
 }
 
-async fn memory_by_id(State(page): State<Page>, Path(id): Path<String>) -> Result<Response, PageError> {
+async fn memory_by_id(State(page): State<PageHandle>, Path(id): Path<String>) -> Result<Response, PageError> {
     Ok(json(&page.read(ReadNeed::CaughtUpIndex, move |engine| memory::open(engine, &id)).await?))
 }
 
-async fn citation(State(page): State<Page>, Path(id): Path<String>) -> Result<Response, PageError> {
+async fn citation(State(page): State<PageHandle>, Path(id): Path<String>) -> Result<Response, PageError> {
     Ok(json(&page.read(ReadNeed::OpenStore, move |engine| memory::cite(engine, &id)).await?))
 }
 
-async fn sessions(State(page): State<Page>) -> Result<Response, PageError> {
+async fn sessions(State(page): State<PageHandle>) -> Result<Response, PageError> {
     Ok(json(&page.read(ReadNeed::OpenStore, history::sessions).await?))
 }
 
-async fn session(State(page): State<Page>, Path(id): Path<String>) -> Result<Response, PageError> {
+async fn session(State(page): State<PageHandle>, Path(id): Path<String>) -> Result<Response, PageError> {
     let hidden = page.0.deletions.hidden();
     Ok(json(&page.read(ReadNeed::OpenStore, move |engine| history::session(engine, &id, &hidden)).await?))
 }
@@ -58,19 +58,19 @@ struct TimelineQuery {
     before: Option<String>,
 }
 
-async fn timeline(State(page): State<Page>, Query(query): Query<TimelineQuery>) -> Result<Response, PageError> {
+async fn timeline(State(page): State<PageHandle>, Query(query): Query<TimelineQuery>) -> Result<Response, PageError> {
     let hidden = page.0.deletions.hidden();
     let wrong = |_| ToolError::Invalid("before is a date such as 2026-01-28".to_owned());
     let before: Option<NaiveDate> = query.before.map(|before| before.parse().map_err(wrong)).transpose()?;
     Ok(json(&page.read(ReadNeed::OpenStore, move |engine| history::timeline(engine, before, &hidden)).await?))
 }
 
-async fn tasks(State(page): State<Page>) -> Result<Response, PageError> {
+async fn tasks(State(page): State<PageHandle>) -> Result<Response, PageError> {
     let hidden = page.0.deletions.hidden();
     Ok(json(&page.read(ReadNeed::OpenStore, move |engine| history::tasks(engine, &hidden)).await?))
 }
 
-async fn stats(State(page): State<Page>) -> Result<Response, PageError> {
+async fn stats(State(page): State<PageHandle>) -> Result<Response, PageError> {
     Ok(json(&page.read(ReadNeed::OpenStore, health::growth).await?))
 }
 

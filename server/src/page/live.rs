@@ -11,19 +11,20 @@ use axum::extract::State;
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures_core::Stream;
+use schema::files::database::side_file;
 use schema::files::layout::Layout;
 use tokio::sync::mpsc;
 
-use super::shared::Page;
+use super::state::PageHandle;
 
 /// How often the store is compared with its last state while a page is open.
-const PERIOD: Duration = Duration::from_secs(1);
+const STORE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Between two signs of life, which a connection needs within a minute.
-const ALIVE: Duration = Duration::from_secs(20);
+/// How often a message keeps the connection alive. One without traffic is closed after a minute.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The events of one page: one for each change of the store.
-pub(super) async fn stream(State(page): State<Page>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+pub(super) async fn stream(State(page): State<PageHandle>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let mut changes = page.0.open_pages.changes();
     let (open, stop) = (page.0.open_pages.open(), page.0.stop.clone());
     let (events, received) = mpsc::channel(1);
@@ -42,7 +43,7 @@ pub(super) async fn stream(State(page): State<Page>) -> Sse<impl Stream<Item = R
             }
         }
     });
-    Sse::new(Events(received)).keep_alive(KeepAlive::new().interval(ALIVE))
+    Sse::new(Events(received)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE_INTERVAL))
 }
 
 struct Events(mpsc::Receiver<Event>);
@@ -56,19 +57,19 @@ impl Stream for Events {
 }
 
 /// Ends the server some time after its last use.
-pub(super) async fn end_when_unused(page: Page) {
+pub(super) async fn end_when_unused(page: PageHandle) {
     page.0.open_pages.wait_until_unused().await;
     page.0.stop.cancel();
 }
 
 /// Compares the files of the rows while pages are open. Every program that changes memories changes them.
-pub(super) async fn watch_store(page: Page) {
+pub(super) async fn watch_store(page: PageHandle) {
     let layout = Layout::new(&page.0.project);
     let mut last = rows_state(&layout);
     loop {
         tokio::select! {
             () = page.0.stop.cancelled() => return,
-            () = tokio::time::sleep(PERIOD) => {}
+            () = tokio::time::sleep(STORE_POLL_INTERVAL) => {}
         }
         if !page.0.open_pages.is_any_open() {
             continue;
@@ -85,7 +86,5 @@ pub(super) async fn watch_store(page: Page) {
 fn rows_state(layout: &Layout) -> [Option<(u64, SystemTime)>; 2] {
     let of = |path: &Path| fs::metadata(path).ok().and_then(|found| Some((found.len(), found.modified().ok()?)));
     let rows = layout.memory_db();
-    let mut log = rows.clone().into_os_string();
-    log.push("-wal");
-    [of(&rows), of(Path::new(&log))]
+    [of(&rows), of(&side_file(&rows, "-wal"))]
 }

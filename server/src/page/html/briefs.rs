@@ -9,10 +9,10 @@ use super::frame::{View, action, chip, link};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::briefs::{Briefs, BriefsForm, GivenSession, SOURCES, read};
 use crate::page::language::Language;
-use crate::page::shared::{Page, PageResult};
+use crate::page::state::{PageHandle, PageResult};
 
 pub(in crate::page) async fn briefs(
-    State(page): State<Page>,
+    State(page): State<PageHandle>,
     language: Language,
     Query(form): Query<BriefsForm>,
 ) -> PageResult {

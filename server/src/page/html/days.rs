@@ -11,7 +11,7 @@ use crate::cli::terminal_text::{count_of_memories, count_with_unit};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::history::{self, DaySession, OpenedSession, SessionItem, TaskItem, Timeline};
 use crate::page::language::Language;
-use crate::page::shared::{Page, PageResult};
+use crate::page::state::{PageHandle, PageResult};
 
 #[derive(Deserialize)]
 pub(in crate::page) struct DaysQuery {
@@ -30,7 +30,7 @@ fn sections(current: &str, language: Language) -> Markup {
 }
 
 pub(in crate::page) async fn timeline(
-    State(page): State<Page>,
+    State(page): State<PageHandle>,
     language: Language,
     Query(query): Query<DaysQuery>,
 ) -> PageResult {
@@ -150,7 +150,7 @@ fn files(files: &[String], most: usize) -> Markup {
 }
 
 pub(in crate::page) async fn sessions(
-    State(page): State<Page>,
+    State(page): State<PageHandle>,
     language: Language,
     Query(query): Query<PartQuery>,
 ) -> PageResult {
@@ -192,7 +192,7 @@ fn duration(seconds: u64, language: Language) -> String {
 }
 
 pub(in crate::page) async fn session(
-    State(page): State<Page>,
+    State(page): State<PageHandle>,
     language: Language,
     Query(query): Query<IdQuery>,
 ) -> PageResult {
@@ -232,7 +232,7 @@ fn opened_session(opened: &OpenedSession, title: &str, language: Language) -> Ma
 }
 
 pub(in crate::page) async fn tasks(
-    State(page): State<Page>,
+    State(page): State<PageHandle>,
     language: Language,
     Query(query): Query<PartQuery>,
 ) -> PageResult {

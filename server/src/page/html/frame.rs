@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::page::content::MemoryItem;
 use crate::page::language::Language;
-use crate::page::shared::{Page, PageResult};
+use crate::page::state::{PageHandle, PageResult};
 
 /// The places in the navigation: path, English and Korean name.
 const PLACES: [(&str, &str, &str); 5] = [
@@ -34,7 +34,7 @@ pub(in crate::page) struct IdQuery {
 
 /// A page of the navigation.
 pub(super) struct View<'a> {
-    pub(super) page: &'a Page,
+    pub(super) page: &'a PageHandle,
     pub(super) language: Language,
     /// Its path in the navigation.
     pub(super) place: &'static str,
@@ -83,7 +83,7 @@ impl View<'_> {
 }
 
 /// The place of messages, with the last deletion that can be undone.
-fn toast(page: &Page, language: Language) -> Markup {
+fn toast(page: &PageHandle, language: Language) -> Markup {
     let last = page.0.deletions.last();
     html! {
         div #toast role="status" aria-live="polite"
@@ -99,7 +99,7 @@ fn toast(page: &Page, language: Language) -> Markup {
 }
 
 /// The page for an error.
-pub(in crate::page) fn error(page: &Page, language: Language, text: &str) -> Html<String> {
+pub(in crate::page) fn error(page: &PageHandle, language: Language, text: &str) -> Html<String> {
     let live = html! {
         p.empty { (text) }
         p.empty { a href="search" { (language.of("To the newest memories", "최근 기억으로")) } }

@@ -11,10 +11,10 @@ use crate::dispatcher::ReadNeed;
 use crate::doctor::DoctorCheck;
 use crate::page::content::health::{Growth, checks, growth};
 use crate::page::language::Language;
-use crate::page::shared::{Page, PageResult};
+use crate::page::state::{PageHandle, PageResult};
 
 pub(in crate::page) async fn health(
-    State(page): State<Page>,
+    State(page): State<PageHandle>,
     language: Language,
     Query(query): Query<PartQuery>,
 ) -> PageResult {

@@ -10,10 +10,10 @@ use super::frame::{
 use crate::dispatcher::ReadNeed;
 use crate::page::content::memory::{AboutMemory, Citation, OpenedMemory, cite, open, promotable_types};
 use crate::page::language::Language;
-use crate::page::shared::{Page, PageResult};
+use crate::page::state::{PageHandle, PageResult};
 
 pub(in crate::page) async fn memory(
-    State(page): State<Page>,
+    State(page): State<PageHandle>,
     language: Language,
     Query(query): Query<IdQuery>,
 ) -> PageResult {

@@ -8,10 +8,10 @@ use super::frame::{PartQuery, View, action, chip, folded_form, hidden_fields, li
 use crate::diff::differences;
 use crate::page::content::review::{CandidateItem, ReviewedText, list};
 use crate::page::language::Language;
-use crate::page::shared::{Page, PageResult};
+use crate::page::state::{PageHandle, PageResult};
 
 pub(in crate::page) async fn review(
-    State(page): State<Page>,
+    State(page): State<PageHandle>,
     language: Language,
     Query(query): Query<PartQuery>,
 ) -> PageResult {

@@ -8,10 +8,10 @@ use super::frame::{View, fold_in_place, memory_item, type_name};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::search::{HITS, NEWEST, SearchAnswer, SearchForm};
 use crate::page::language::Language;
-use crate::page::shared::{Page, PageResult};
+use crate::page::state::{PageHandle, PageResult};
 
 pub(in crate::page) async fn search(
-    State(page): State<Page>,
+    State(page): State<PageHandle>,
     language: Language,
     Query(form): Query<SearchForm>,
 ) -> PageResult {

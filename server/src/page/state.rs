@@ -18,11 +18,12 @@ use super::open_pages::OpenPages;
 use crate::dispatcher::{Dispatcher, ReadNeed};
 use crate::exit::print_warning;
 
-/// How often the end of a deletion is looked for when the server ends.
-const PAUSE: Duration = Duration::from_millis(20);
+/// How often the shutdown checks whether deletions are done.
+const DELETION_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
+/// What each request gets: the one state of the page.
 #[derive(Clone)]
-pub(super) struct Page(pub(super) Arc<PageState>);
+pub(super) struct PageHandle(pub(super) Arc<PageState>);
 
 pub(super) struct PageState {
     pub(super) project: PathBuf,
@@ -39,11 +40,11 @@ pub(super) type PageResult = Result<Html<String>, PageError>;
 
 pub(super) struct PageError(pub(super) ToolError);
 
-/// The text of an error in an answer, for those who show it in another way.
+/// The text of an error as an extension of its answer. `page::check` reads it and shows it as a page.
 #[derive(Clone)]
 pub(super) struct ErrorText(pub(super) String);
 
-impl Page {
+impl PageHandle {
     pub(super) fn new(project: PathBuf, dispatcher: Dispatcher, access: PageAccess, stop: CancellationToken) -> Self {
         let (deletions, open_pages) = (PendingDeletions::default(), OpenPages::new());
         Self(Arc::new(PageState { project, dispatcher, access, deletions, open_pages, stop }))
@@ -54,7 +55,6 @@ impl Page {
         self.0.project.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Runs a read.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         need: ReadNeed,
@@ -63,7 +63,6 @@ impl Page {
         Ok(self.0.dispatcher.read(need, None, |engine, _| work(engine)).await?)
     }
 
-    /// Runs a change.
     pub(super) async fn change<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Engine) -> Result<T, ToolError> + Send + 'static,
@@ -82,14 +81,14 @@ impl Page {
         self.0.open_pages.report_change();
     }
 
-    /// Carries out what is pending, because the server ends.
+    /// Performs all pending deletions at shutdown.
     pub(super) async fn finish_deletions(&self) {
         // One may be under way, and one may just begin.
         while !self.0.deletions.hidden().is_empty() {
             for id in self.0.deletions.waiting() {
                 self.delete_now(&id).await;
             }
-            sleep(PAUSE).await;
+            sleep(DELETION_POLL_INTERVAL).await;
         }
         self.0.deletions.failures().iter().for_each(|why| print_warning(why));
     }
