@@ -56,48 +56,52 @@ impl LastTurn {
 /// Returns the part of an answer before the options that a prompt picks from, or `None` if it picks nothing.
 pub fn answer_before_choice<'a>(prompt: &str, asked: &str, answer: &'a str) -> Option<&'a str> {
     let before = LastTurn { prompt: asked.to_owned(), answer: answer.to_owned() };
-    choice(prompt, &before).map(|_| before_options(answer))
+    find_choice(prompt, &before).map(|_| before_options(answer))
 }
 
 /// Whether a sentence of an answer is one of the options that the answer asks to choose from, and so no decision yet.
 pub fn is_offered(sentence: &str, answer: &str) -> bool {
-    let end = &answer[answer.ceil_char_boundary(answer.len().saturating_sub(SEARCHED_END))..];
+    let end = answer_end(answer);
     let sentence = clean_line(&sentence.replace("**", ""));
     let is_choice = last_question(end).is_some()
         || recommendation(end).is_some() && sentences(end).iter().any(|part| presents_alternatives(part));
     is_choice && options(end).iter().any(|option| sentence.contains(option.text.trim_end_matches('…')))
 }
 
+/// Returns the part of an answer that is searched for options.
+fn answer_end(answer: &str) -> &str {
+    &answer[answer.ceil_char_boundary(answer.len().saturating_sub(SEARCHED_END))..]
+}
+
 /// Returns the decision in a prompt that picks one of the things that were offered before it. All texts must be clean.
-pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
+pub fn find_choice(prompt: &str, before: &LastTurn) -> Option<String> {
     if !may_choose(prompt) {
         return None;
     }
     let prompt = prompt.trim();
     let (clause, rest) = first_clause(prompt);
-    let answer = &before.answer[before.answer.ceil_char_boundary(before.answer.len().saturating_sub(SEARCHED_END))..];
+    let answer = answer_end(&before.answer);
     let options = options(answer);
-    let question = last_question(answer).filter(|question| offers(question));
-    let question = question.or_else(|| last_question(&before.prompt).filter(|question| offers(question)));
-    if let Some(agreed) = agreed(answer, &options).filter(|_| agrees(prompt)) {
+    let questions = [last_question(answer), last_question(&before.prompt)];
+    if let Some(agreed) = find_agreed_recommendation(answer, &options).filter(|_| agrees(prompt)) {
         return Some(agreed);
     }
     let opening = opening(prompt, "");
-    if let Some((picked, rest)) = picked(clause, rest, &options) {
-        let asked = [last_question(answer), last_question(&before.prompt)];
-        let asked = asked.into_iter().flatten().find(|question| terms(question).len() >= LEAST_TELLING);
+    if let Some((picked, rest)) = find_picked_options(clause, rest, &options) {
+        let asked = questions.iter().flatten().find(|question| terms(question).len() >= LEAST_TELLING);
         let asked = asked.map_or_else(String::new, |question| format!(" (asked: {question})"));
-        return Some(format!("{opening}: {}{asked}", joined(&corrected(picked, &rest), &rest)));
+        return Some(format!("{opening}: {}{asked}", join_option(&corrected(picked, &rest), &rest)));
     }
+    let question = questions.iter().flatten().find(|question| names_alternatives(question));
     if let Some(question) = question.filter(|question| names_all(clause, question)) {
         return Some(format!("{opening}: {} (asked: {question})", clean_line(prompt)));
     }
     // "dHash it is": the words alone say that something is chosen.
-    if commits(clause).is_some_and(|named| names_all(named, answer)) {
+    if committed_part(clause).is_some_and(|named| names_all(named, answer)) {
         return Some(clean_line(prompt));
     }
     let is_short = clause.split_whitespace().count() <= LONGEST_NAME;
-    let is_named = is_short && last_question(answer).is_none() && is_alternative(clause, answer);
+    let is_named = is_short && questions[0].is_none() && is_alternative(clause, answer);
     is_named.then(|| format!("{opening}: {}", clean_line(prompt)))
 }
 
@@ -120,7 +124,7 @@ fn is_order(clause: &str) -> bool {
 }
 
 /// Returns the recommendation in an answer, unless the answer lists options or asks for more than permission.
-fn agreed(answer: &str, options: &[ListedOption]) -> Option<String> {
+fn find_agreed_recommendation(answer: &str, options: &[ListedOption]) -> Option<String> {
     let asks = last_question(answer).is_some_and(|question| !announces_steps(&question));
     let text = recommendation(answer).filter(|_| options.is_empty() && !asks)?;
     let opening = if text.chars().any(is_hangul) { "합의" } else { "Agreed" };
@@ -128,7 +132,7 @@ fn agreed(answer: &str, options: &[ListedOption]) -> Option<String> {
 }
 
 /// Returns the options that a clause picks, and what the prompt says besides.
-fn picked(clause: &str, rest: &str, options: &[ListedOption]) -> Option<(String, String)> {
+fn find_picked_options(clause: &str, rest: &str, options: &[ListedOption]) -> Option<(String, String)> {
     let besides = if is_filler(rest) { String::new() } else { clean_line(rest) };
     if let Some(picked) = by_label(clause, options).or_else(|| named_option(clause, options)) {
         return Some((picked, besides));
@@ -191,7 +195,7 @@ fn rejects(clause: &str) -> bool {
 }
 
 /// Joins an option and what the prompt adds to it, as one sentence if the addition begins with a small letter.
-fn joined(option: &str, rest: &str) -> String {
+fn join_option(option: &str, rest: &str) -> String {
     match rest.chars().next() {
         None => option.to_owned(),
         Some(first) if first.is_lowercase() => format!("{}, {rest}", option.trim_end_matches(['.', '!'])),
@@ -202,9 +206,9 @@ fn joined(option: &str, rest: &str) -> String {
 
 /// Divides a prompt after its first clause. A comma between labels, as in "1, 3", ends none.
 fn first_clause(prompt: &str) -> (&str, &str) {
-    let (mut clause, mut rest) = divided(prompt);
-    while prompt[clause.len()..].starts_with(',') && names_labels(clause) && names_labels(divided(rest).0) {
-        let (next, after) = divided(rest);
+    let (mut clause, mut rest) = split_at_clause_end(prompt);
+    while prompt[clause.len()..].starts_with(',') && names_labels(clause) && names_labels(split_at_clause_end(rest).0) {
+        let (next, after) = split_at_clause_end(rest);
         clause = &prompt[..prompt.len() - rest.len() + next.len()];
         rest = after;
     }
@@ -212,10 +216,10 @@ fn first_clause(prompt: &str) -> (&str, &str) {
 }
 
 fn names_labels(clause: &str) -> bool {
-    matches!(pick(clause), Some(Pick::Some(_)))
+    matches!(pick(clause), Some(Pick::Places(_)))
 }
 
-fn divided(text: &str) -> (&str, &str) {
+fn split_at_clause_end(text: &str) -> (&str, &str) {
     let is_end = |(at, c): &(usize, char)| match c {
         '.' | '!' | ',' | ';' | ':' | ')' => text[at + 1..].chars().next().is_none_or(char::is_whitespace),
         '\n' | '—' | '–' | '?' | '？' => true,
@@ -233,15 +237,16 @@ fn divided(text: &str) -> (&str, &str) {
 /// Returns the texts of the options that a clause names by their labels or places.
 fn by_label(clause: &str, options: &[ListedOption]) -> Option<String> {
     match pick(clause)? {
-        Pick::All(count) => {
-            all(options).filter(|all| count.is_none_or(|count| all.len() == count)).map(|all| all.join("; "))
-        }
-        Pick::Some(places) => {
+        Pick::All(count) => selectable_texts(options)
+            .filter(|all| count.is_none_or(|count| all.len() == count))
+            .map(|all| all.join("; ")),
+        Pick::Places(places) => {
             let mut texts: Vec<String> = Vec::new();
             for place in places {
-                let text = &listed(&place, options)?.text;
+                let text = &find_option(&place, options)?.text;
                 let is_all = matches!(pick(text), Some(Pick::All(_)));
-                let text = all(options).filter(|_| is_all).map_or_else(|| text.clone(), |all| all.join("; "));
+                let text =
+                    selectable_texts(options).filter(|_| is_all).map_or_else(|| text.clone(), |all| all.join("; "));
                 if !texts.contains(&text) {
                     texts.push(text);
                 }
@@ -252,18 +257,18 @@ fn by_label(clause: &str, options: &[ListedOption]) -> Option<String> {
 }
 
 /// Returns the texts of all options except one that says "both" itself, or `None` if there are fewer than two.
-fn all(options: &[ListedOption]) -> Option<Vec<&str>> {
+fn selectable_texts(options: &[ListedOption]) -> Option<Vec<&str>> {
     let texts = options.iter().map(|option| option.text.as_str());
     let texts: Vec<&str> = texts.filter(|text| !says_all(text)).collect();
     (texts.len() >= 2).then_some(texts)
 }
 
 fn says_all(text: &str) -> bool {
-    let first = divided(text).0;
+    let first = split_at_clause_end(text).0;
     matches!(pick(first), Some(Pick::All(_))) || text.to_lowercase().starts_with("both")
 }
 
-fn listed<'o>(place: &OptionPlace, options: &'o [ListedOption]) -> Option<&'o ListedOption> {
+fn find_option<'o>(place: &OptionPlace, options: &'o [ListedOption]) -> Option<&'o ListedOption> {
     let nth = |number: usize| options.get(number.checked_sub(1)?);
     match place {
         OptionPlace::Nth(number) => nth(*number),
@@ -289,13 +294,13 @@ fn names_all(clause: &str, text: &str) -> bool {
 }
 
 /// Whether a question names alternatives.
-fn offers(question: &str) -> bool {
+fn names_alternatives(question: &str) -> bool {
     let folded = question.to_lowercase();
     [" or ", " vs", "which", "아니면", "중에", "중 ", "어느"].iter().any(|word| folded.contains(word))
 }
 
 /// Returns the part of a clause that names what is chosen, if it says that something is.
-fn commits(clause: &str) -> Option<&str> {
+fn committed_part(clause: &str) -> Option<&str> {
     static BEGINS: WordList = WordList::phrases("go with |let's go with |let's use |we'll use ");
     static ENDS: WordList =
         WordList::phrases(" it is|로 하자|로 가자|로 갑시다|로 하죠|로 할게|로 할게요|로 결정|로 해줘|로 해주세요");
@@ -305,11 +310,11 @@ fn commits(clause: &str) -> Option<&str> {
     }
     // "GPU 한 장뿐이라 LoRA 가자"
     let before = clause.strip_suffix(" 가자").or_else(|| clause.strip_suffix(" ㄱㄱ"))?;
-    before.split_whitespace().next_back().filter(|word| word.is_ascii() && !STEPS_OF_NOW.contains(&word.to_lowercase()))
+    before.split_whitespace().next_back().filter(|word| word.is_ascii() && !WORK_NAMES.contains(&word.to_lowercase()))
 }
 
 /// Names of work that is not chosen but done: "commit ㄱㄱ".
-static STEPS_OF_NOW: WordList = WordList::words("build ci commit deploy merge pr push rebase release test");
+static WORK_NAMES: WordList = WordList::words("build ci commit deploy merge pr push rebase release test");
 
 #[cfg(test)]
 mod tests {
@@ -434,7 +439,7 @@ mod tests {
     #[case::number_in_a_sentence("fix 3 tests", LIST, None)]
     fn prompt_picks_what_was_offered(#[case] prompt: &str, #[case] answered: &str, #[case] expected: Option<&str>) {
         let before = LastTurn { prompt: String::new(), answer: answered.to_owned() };
-        assert_eq!(choice(prompt, &before).as_deref(), expected);
+        assert_eq!(find_choice(prompt, &before).as_deref(), expected);
     }
 
     #[rstest]
@@ -468,12 +473,12 @@ mod tests {
             prompt: "rust cli. clap or hand rolled?".to_owned(),
             answer: "clap. The derive API is the shortest.".to_owned(),
         };
-        let chosen = choice("clap but builder api, the derive macros are slow", &before);
+        let chosen = find_choice("clap but builder api, the derive macros are slow", &before);
         let expected = "Chosen: clap but builder api, the derive macros are slow (asked: clap or hand rolled?)";
         assert_eq!(chosen.as_deref(), Some(expected));
 
         let before = LastTurn { prompt: asked.to_owned(), answer: "`/ping` needs an HTTP port.".to_owned() };
         let expected = format!("Chosen: Standard one. (asked: {asked})");
-        assert_eq!(choice("Standard one.", &before), Some(expected));
+        assert_eq!(find_choice("Standard one.", &before), Some(expected));
     }
 }

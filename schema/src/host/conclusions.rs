@@ -1,6 +1,6 @@
 //! Turns the conclusions in prompts and answers into memories. Hooks and imports use the same functions.
 
-use crate::host::choice::{LastTurn, agrees, choice, is_offered};
+use crate::host::choice::{LastTurn, agrees, find_choice, is_offered};
 use crate::host::classifier::classify;
 pub use crate::host::classifier::{Conclusion, Speaker};
 use crate::intake::prepare::Draft;
@@ -73,7 +73,7 @@ pub fn drafts_of_prompt(
     let clean = |text: &str| sanitizer.clean(text).text.into_owned();
     let before = LastTurn { prompt: clean(&before.prompt), answer: clean(&before.answer) };
     let prompt = clean(prompt);
-    let Some(picked) = choice(&prompt, &before) else { return own };
+    let Some(picked) = find_choice(&prompt, &before) else { return own };
     // The answer itself may have been a decision.
     let is_said = |found: &Conclusion| found.kind == MemoryType::Decision && picked.contains(&found.text);
     if agrees(&prompt) && conclusions(&before.answer, Speaker::Agent, sanitizer).iter().any(is_said) {

@@ -7,7 +7,7 @@ use crate::model::word_list::WordList;
 pub(super) enum Pick {
     /// All of them: two for "both", any number for "all".
     All(Option<usize>),
-    Some(Vec<OptionPlace>),
+    Places(Vec<OptionPlace>),
 }
 
 /// One option in a list.
@@ -37,13 +37,13 @@ pub(super) fn pick(clause: &str) -> Option<Pick> {
             is_expected = true;
             continue;
         }
-        // "a second": two places need a word between them.
+        // Two options need a comma or "and" between them, so "a second" is not option A and the second one.
         let (bare, has_and) = without_and(word);
         let place = place(bare).filter(|_| is_expected)?;
         places.push(place);
         is_expected = has_and;
     }
-    (!places.is_empty() && !is_expected).then_some(Pick::Some(places))
+    (!places.is_empty() && !is_expected).then_some(Pick::Places(places))
 }
 
 /// Whether a text says nothing besides words such as "please".
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn labels(labels: &str) -> Option<Pick> {
-        Some(Pick::Some(labels.chars().map(OptionPlace::Label).collect()))
+        Some(Pick::Places(labels.chars().map(OptionPlace::Label).collect()))
     }
 
     #[rstest]
@@ -140,9 +140,9 @@ mod tests {
     }
 
     #[rstest]
-    #[case::second("the second one", Some(Pick::Some(vec![OptionPlace::Nth(2)])))]
-    #[case::second_in_korean("두 번째 걸로", Some(Pick::Some(vec![OptionPlace::Nth(2)])))]
-    #[case::last("the latter", Some(Pick::Some(vec![OptionPlace::Last])))]
+    #[case::second("the second one", Some(Pick::Places(vec![OptionPlace::Nth(2)])))]
+    #[case::second_in_korean("두 번째 걸로", Some(Pick::Places(vec![OptionPlace::Nth(2)])))]
+    #[case::last("the latter", Some(Pick::Places(vec![OptionPlace::Last])))]
     #[case::both("both of them please", Some(Pick::All(Some(2))))]
     #[case::both_in_korean("둘 다요", Some(Pick::All(Some(2))))]
     #[case::all("all of the above", Some(Pick::All(None)))]
