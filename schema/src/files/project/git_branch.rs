@@ -9,8 +9,8 @@ use std::path::Path;
 use crate::files::project::git::{Repository, head_of, repository_of, tip_of};
 use crate::files::regular_file;
 
-/// How many bytes at the end of a log of references are read.
-const LOG_END: u64 = 64 * 1024;
+/// How many bytes at the end of a reflog are read.
+const REFLOG_TAIL_BYTES: u64 = 64 * 1024;
 
 /// The longest file that names the default branch of a remote, in bytes.
 const REMOTE_HEAD_LIMIT: u64 = 4 * 1024;
@@ -20,20 +20,20 @@ const COMMON_BRANCHES: [&str; 5] = ["main", "master", "trunk", "develop", "dev"]
 
 /// The branch that a directory has checked out, and the repository.
 #[derive(Debug)]
-pub(crate) struct CheckedOut {
+pub(crate) struct CheckedOutBranch {
     repository: Repository,
     branch: String,
     merged: OnceCell<MergedCommits>,
 }
 
-/// The commits that came to the branch, according to its log and the log of HEAD.
+/// The commits that came to the branch or to a common branch, according to their reflogs.
 #[derive(Debug, Default)]
 struct MergedCommits {
     commits: Vec<String>,
     messages: Vec<String>,
 }
 
-impl CheckedOut {
+impl CheckedOutBranch {
     /// Returns `None` outside a repository, and if no branch is checked out, such as during a rebase.
     pub(crate) fn read(directory: &Path) -> Option<Self> {
         let branch = head_of(directory).branch?;
@@ -41,14 +41,14 @@ impl CheckedOut {
     }
 
     /// Whether a branch exists that was not merged. After a merge, most people delete it.
-    pub(crate) fn lacks(&self, branch: &str) -> bool {
+    pub(crate) fn has_unmerged(&self, branch: &str) -> bool {
         if branch == self.branch || self.is_default(branch) {
             return false;
         }
         let Some(tip) = tip_of(&self.repository, &format!("refs/heads/{branch}")) else { return false };
         let merged = self.merged.get_or_init(|| self.read_merged());
         // Its first entry is the commit from which the branch was made.
-        let own = self.log(&format!("refs/heads/{branch}"));
+        let own = self.read_reflog(&format!("refs/heads/{branch}"));
         let own = own.iter().skip(1).filter_map(|line| line.split(' ').nth(1));
         let contains = |commit: &str| merged.commits.iter().any(|known| known.starts_with(commit));
         !merged.commits.is_empty()
@@ -70,7 +70,7 @@ impl CheckedOut {
         let mut merged = MergedCommits::default();
         let others = COMMON_BRANCHES.iter().map(|name| format!("refs/heads/{name}"));
         let current = format!("refs/heads/{}", self.branch);
-        for line in others.chain([current]).flat_map(|name| self.log(&name)) {
+        for line in others.chain([current]).flat_map(|name| self.read_reflog(&name)) {
             let (head, message) = line.split_once('\t').unwrap_or((&line, ""));
             merged.commits.extend(head.split(' ').nth(1).map(str::to_owned));
             merged.messages.push(message.to_owned());
@@ -78,15 +78,15 @@ impl CheckedOut {
         merged
     }
 
-    /// Returns the last lines of the log of a reference.
-    fn log(&self, reference: &str) -> Vec<String> {
+    /// Returns the last lines of the reflog of a reference.
+    fn read_reflog(&self, reference: &str) -> Vec<String> {
         let path = self.repository.common_dir.join("logs").join(reference);
         let read = || {
             let mut file = regular_file::open(&path)?;
-            let start = file.metadata()?.len().saturating_sub(LOG_END);
+            let start = file.metadata()?.len().saturating_sub(REFLOG_TAIL_BYTES);
             file.seek(SeekFrom::Start(start))?;
             let mut bytes = Vec::new();
-            file.take(LOG_END).read_to_end(&mut bytes)?;
+            file.take(REFLOG_TAIL_BYTES).read_to_end(&mut bytes)?;
             Ok::<_, std::io::Error>(bytes)
         };
         let bytes = read().unwrap_or_default();
@@ -94,13 +94,13 @@ impl CheckedOut {
     }
 }
 
-/// Whether the message of a log says that a branch was merged, such as `merge fix/a: Fast-forward` or `… Merge branch 'fix/a'`.
+/// Whether a reflog message says that a branch was merged, such as `merge fix/a: Fast-forward` or `… Merge branch 'fix/a'`.
 fn says_merged(message: &str, branch: &str) -> bool {
-    let is_end = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | ':' | ',');
+    let is_separator = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | ':' | ',');
     let is_branch =
         |word: &str| word == branch || word.strip_suffix(branch).is_some_and(|before| before.ends_with('/'));
     let is_merge = message.starts_with("merge ") || message.contains("Merge ");
-    is_merge && message.split(is_end).any(is_branch)
+    is_merge && message.split(is_separator).any(is_branch)
 }
 
 #[cfg(test)]
@@ -111,13 +111,13 @@ mod tests {
 
     use super::*;
 
-    /// A log line from one commit to another. A commit is one digit.
+    /// A line of a reflog from one commit to another. A commit is one digit.
     fn line((from, to, message): &(char, char, &str)) -> String {
         let commit = |digit: &char| digit.to_string().repeat(40);
         format!("{} {} Ann <ann@example.com> 1769563800 +0900\t{message}\n", commit(from), commit(to))
     }
 
-    type Log<'l> = &'l [(char, char, &'l str)];
+    type Reflog<'l> = &'l [(char, char, &'l str)];
 
     const MADE: (char, char, &str) = ('0', '1', "branch: Created from main");
 
@@ -130,7 +130,11 @@ mod tests {
     #[case::another_merged(&[('0', '1', "a"), ('1', '3', "merge other/fix/ab: Fast-forward")], &[MADE, ('1', '2', "b")], true)]
     #[case::made_on_it(&[('0', '2', "branch: Created from HEAD")], &[MADE, ('1', '2', "commit: b"), ('2', '4', "commit: c")], false)]
     #[case::without_a_log(&[], &[MADE, ('1', '2', "commit: b")], false)]
-    fn branch_that_was_never_merged_is_found(#[case] current: Log<'_>, #[case] other: Log<'_>, #[case] expected: bool) {
+    fn branch_that_was_never_merged_is_found(
+        #[case] current: Reflog<'_>,
+        #[case] other: Reflog<'_>,
+        #[case] expected: bool,
+    ) {
         let root = tempfile::tempdir().unwrap();
         let git = root.path().join(".git");
         let write = |path: &str, text: String| {
@@ -145,12 +149,12 @@ mod tests {
                 write(&format!("logs/refs/heads/{name}"), log.iter().map(line).collect());
             }
         }
-        let checked_out = CheckedOut::read(root.path()).unwrap();
-        assert_eq!(checked_out.lacks("fix/a"), expected);
+        let checked_out = CheckedOutBranch::read(root.path()).unwrap();
+        assert_eq!(checked_out.has_unmerged("fix/a"), expected);
         for merged in ["topic", "main", "deleted", "../fix/a"] {
-            assert!(!checked_out.lacks(merged), "{merged}");
+            assert!(!checked_out.has_unmerged(merged), "{merged}");
         }
         write("HEAD", "1".repeat(40));
-        assert!(CheckedOut::read(root.path()).is_none(), "no branch is checked out");
+        assert!(CheckedOutBranch::read(root.path()).is_none(), "no branch is checked out");
     }
 }

@@ -9,7 +9,7 @@ use super::anchored::LARGEST_FILE;
 use super::block::{find_same_lines, hash_bytes};
 use super::renamed::{RenameResult, RenamedFiles};
 use crate::files::file_stamp::FileStamp;
-use crate::files::project::git_branch::CheckedOut;
+use crate::files::project::git_branch::CheckedOutBranch;
 use crate::files::regular_file;
 use crate::model::code_anchor::{CodeAnchor, CodeContext};
 use crate::model::moment::Moment;
@@ -65,7 +65,7 @@ pub struct ChangeDetector {
     known: HashMap<CodeAnchor, (FileStamp, CodeState)>,
     unread: u64,
     /// Read when the first memory of an answer needs it.
-    checked_out: Option<Option<CheckedOut>>,
+    checked_out: Option<Option<CheckedOutBranch>>,
     /// `None` if missing files are not looked for.
     pub renamed: Option<RenamedFiles>,
 }
@@ -129,8 +129,8 @@ impl ChangeDetector {
     }
 
     fn is_unmerged(&mut self, branch: &str) -> bool {
-        let checked_out = self.checked_out.get_or_insert_with(|| CheckedOut::read(&self.root));
-        checked_out.as_ref().is_some_and(|checked_out| checked_out.lacks(branch))
+        let checked_out = self.checked_out.get_or_insert_with(|| CheckedOutBranch::read(&self.root));
+        checked_out.as_ref().is_some_and(|checked_out| checked_out.has_unmerged(branch))
     }
 
     fn state(&mut self, anchor: &CodeAnchor, since: Moment) -> CodeState {
