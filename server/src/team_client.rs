@@ -28,7 +28,9 @@ use tools::error::ToolError;
 
 use crate::network::build_client;
 use crate::setup::settings_file::edit_file;
-use crate::team_wire::{Cursor, Keys, Membership, Pulled, PulledRecord, Push, Pushed, RefusedLine};
+use crate::team_wire::{
+    Cursor, Membership, MissingRequest, PullResponse, PulledRecord, PushRequest, PushResponse, RefusedLine,
+};
 
 /// The file beside the user's settings with the address and the token of each project.
 const FILE: &str = "team.json";
@@ -195,12 +197,12 @@ impl TeamConnection {
         for own in engine.own_team_lines()?.chunks(MAX_KEYS) {
             let keys: Vec<String> = own.iter().map(TeamLine::key).collect();
             let missing: HashSet<String> =
-                self.call(Method::POST, "missing", Some(&json!(Keys { keys: keys.clone() })))?;
+                self.call(Method::POST, "missing", Some(&json!(MissingRequest { keys: keys.clone() })))?;
             let lacking = own.iter().zip(&keys).filter(|(_, key)| missing.contains(*key));
             let lines: Vec<String> = lacking.map(|(own, _)| own.line.clone()).collect();
             for lines in pieces(&lines) {
-                let push = Push { lines: lines.to_vec() };
-                let Pushed { added, refused } = self.call(Method::POST, "push", Some(&json!(push)))?;
+                let push = PushRequest { lines: lines.to_vec() };
+                let PushResponse { added, refused } = self.call(Method::POST, "push", Some(&json!(push)))?;
                 exchanged.sent += added;
                 exchanged.refused.extend(refused.iter().map(|RefusedLine { line, why }| {
                     let text: String = lines.get(*line).map_or("", String::as_str).chars().take(80).collect();
@@ -221,7 +223,7 @@ impl TeamConnection {
         loop {
             let Cursor { after, chain } = &position.cursor;
             let path = format!("pull?after={after}&chain={chain}");
-            let Pulled { restarted, records, more } = self.call(Method::GET, &path, None)?;
+            let PullResponse { restarted, records, more } = self.call(Method::GET, &path, None)?;
             let goes_on = records.last().map_or(!more, |last| restarted || last.seq > *after);
             if !goes_on || restarted && has_restarted {
                 return Err(ToolError::Unavailable(format!("{} does not continue", self.url)));

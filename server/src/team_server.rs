@@ -26,16 +26,20 @@ use tools::error::ToolError;
 
 use crate::exit;
 use crate::http::connection::{ConnectionState, LimitedListener};
-use crate::team_wire::{AuditLine, Cursor, Invitation, Invited, Keys, ListedMember, Membership, Pulled, Push, Pushed};
+use crate::team_wire::{
+    AuditLine, Cursor, InviteRequest, InviteResponse, ListedMember, Membership, MissingRequest, PullResponse,
+    PushRequest, PushResponse,
+};
 pub(crate) use database::Role;
 use database::{RecordDatabase, TeamMember};
 use error::ServerError;
 
-/// Bytes of a request.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+
+/// How long a client may take to send a body.
 const BODY_TIME: Duration = Duration::from_secs(10);
 
-/// Threads. Lines are checked for secrets, which takes processor time.
+/// Lines are checked for secrets, which takes processor time.
 const THREADS: usize = 4;
 
 /// How long the token of an admin that the owner adds is valid, in days.
@@ -101,7 +105,7 @@ impl<S: Sync> FromRequestParts<S> for RequestToken {
     }
 }
 
-/// Reads the body of a request with a token that somebody has, and then keeps its connection open while it is answered.
+/// Reads the body of a request with a valid token, and then keeps its connection open while it is answered.
 async fn admit(
     State(database): State<RecordDatabase>,
     ConnectInfo(visitor): ConnectInfo<ConnectionState>,
@@ -138,7 +142,7 @@ async fn me(State(database): State<RecordDatabase>, RequestToken(token): Request
 async fn missing(
     State(database): State<RecordDatabase>,
     RequestToken(token): RequestToken,
-    Json(keys): Json<Keys>,
+    Json(keys): Json<MissingRequest>,
 ) -> JsonAnswer<Vec<String>> {
     database.as_member(&token, async |transaction, _| records::missing(transaction, keys).await).await.map(Json)
 }
@@ -146,8 +150,8 @@ async fn missing(
 async fn push(
     State(database): State<RecordDatabase>,
     RequestToken(token): RequestToken,
-    Json(lines): Json<Push>,
-) -> JsonAnswer<Pushed> {
+    Json(lines): Json<PushRequest>,
+) -> JsonAnswer<PushResponse> {
     database.as_member(&token, async |transaction, by| records::push(transaction, by, lines).await).await.map(Json)
 }
 
@@ -155,7 +159,7 @@ async fn pull(
     State(database): State<RecordDatabase>,
     RequestToken(token): RequestToken,
     Query(cursor): Query<Cursor>,
-) -> JsonAnswer<Pulled> {
+) -> JsonAnswer<PullResponse> {
     database.as_member(&token, async |transaction, _| records::pull(transaction, cursor).await).await.map(Json)
 }
 
@@ -169,8 +173,8 @@ async fn list_members(
 async fn invite(
     State(database): State<RecordDatabase>,
     RequestToken(token): RequestToken,
-    Json(invitation): Json<Invitation>,
-) -> JsonAnswer<Invited> {
+    Json(invitation): Json<InviteRequest>,
+) -> JsonAnswer<InviteResponse> {
     let invite = async |transaction: &tokio_postgres::Transaction<'_>, by: &TeamMember| {
         members::invite(transaction, by, invitation).await
     };

@@ -12,20 +12,20 @@ pub(crate) struct Membership {
     pub(crate) epoch: String,
 }
 
-/// Keys of lines; see `TeamLine::key`.
+/// The body of `POST /v1/missing`: keys of lines; see `TeamLine::key`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Keys {
+pub(crate) struct MissingRequest {
     pub(crate) keys: Vec<String>,
 }
 
-/// Lines of the sender's own file.
+/// The body of `POST /v1/push`: lines of the sender's own file.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Push {
+pub(crate) struct PushRequest {
     pub(crate) lines: Vec<String>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Pushed {
+pub(crate) struct PushResponse {
     pub(crate) added: usize,
     pub(crate) refused: Vec<RefusedLine>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Cursor {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Pulled {
+pub(crate) struct PullResponse {
     /// Whether the records begin at the first one, because the cursor belongs to another history.
     pub(crate) restarted: bool,
     pub(crate) records: Vec<PulledRecord>,
@@ -65,14 +65,14 @@ pub(crate) struct PulledRecord {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Invitation {
+pub(crate) struct InviteRequest {
     pub(crate) name: String,
     pub(crate) role: String,
     pub(crate) days: u32,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Invited {
+pub(crate) struct InviteResponse {
     pub(crate) name: String,
     pub(crate) role: String,
     /// It is shown once.

@@ -18,7 +18,7 @@ use crate::exit;
 use crate::team_client::{Exchanged, TeamConnection};
 #[cfg(feature = "team-server")]
 use crate::team_server;
-use crate::team_wire::{AuditLine, Invitation, Invited, ListedMember, Membership};
+use crate::team_wire::{AuditLine, InviteRequest, InviteResponse, ListedMember, Membership};
 
 /// The token of `connect`.
 const TOKEN_VARIABLE: &str = "JIKIME_TEAM_TOKEN";
@@ -97,9 +97,9 @@ pub(super) fn run(common: CommonArguments, printer: &Printer, command: TeamServe
             printer.print_value(&members, || members.iter().map(member_line).collect())
         }
         TeamServerCommand::Invite { name, role, days } => {
-            let invitation = json!(Invitation { name, role, days });
-            let invited: Invited = of_project(common)?.call(Method::POST, "members", Some(&invitation))?;
-            let Invited { name, role, token } = &invited;
+            let invitation = json!(InviteRequest { name, role, days });
+            let invited: InviteResponse = of_project(common)?.call(Method::POST, "members", Some(&invitation))?;
+            let InviteResponse { name, role, token } = &invited;
             let text = format!(
                 "{name} has the role {role}. Give them this token in private; it is not shown again:\n{token}\n"
             );
@@ -189,8 +189,8 @@ fn create_project(printer: &Printer, name: &str, admin: &str) -> anyhow::Result<
     let invalid = || ToolError::Invalid(format!("{admin:?} does not begin with a letter"));
     let admin = author_from_name(admin).ok_or_else(invalid)?;
     let token = team_server::create_project(&required("JIKIME_TEAM_OWNER_DATABASE")?, name, &admin)?;
-    let created = Invited { name: admin, role: team_server::Role::Admin.name().to_owned(), token };
-    let Invited { name: admin, token, .. } = &created;
+    let created = InviteResponse { name: admin, role: team_server::Role::Admin.name().to_owned(), token };
+    let InviteResponse { name: admin, token, .. } = &created;
     printer.print_value(&created, || {
         format!("{admin} is an admin of {name}. This is the token; it is not shown again:\n{token}\n")
     })

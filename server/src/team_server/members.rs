@@ -5,7 +5,7 @@ use tokio_postgres::Transaction;
 
 use super::database::{Role, TeamMember, add_member, new_token, note};
 use super::error::ServerError;
-use crate::team_wire::{AuditLine, Invitation, Invited, ListedMember};
+use crate::team_wire::{AuditLine, InviteRequest, InviteResponse, ListedMember};
 
 /// The most days that a token is valid.
 const MOST_DAYS: u32 = 366;
@@ -17,8 +17,8 @@ const AUDITED: i64 = 500;
 pub(super) async fn invite(
     transaction: &Transaction<'_>,
     by: &TeamMember,
-    Invitation { name, role, days }: Invitation,
-) -> Result<Invited, ServerError> {
+    InviteRequest { name, role, days }: InviteRequest,
+) -> Result<InviteResponse, ServerError> {
     by.require(Role::Admin)?;
     let role = Role::parse(&role).ok_or_else(|| ServerError::Invalid(format!("{role:?} is not a role")))?;
     let invalid = || ServerError::Invalid(format!("{name:?} is not a valid member name"));
@@ -31,7 +31,7 @@ pub(super) async fn invite(
     add_member(transaction, &name, role, &token, days).await?;
     require_an_admin(transaction).await?;
     note(transaction, &by.name, &format!("invite as {}", role.name()), &name).await?;
-    Ok(Invited { name, role: role.name().to_owned(), token })
+    Ok(InviteResponse { name, role: role.name().to_owned(), token })
 }
 
 /// Revokes the token of a member. The member's lines stay.

@@ -12,7 +12,7 @@ use tools::engine::{TeamLine, personal_data};
 
 use super::database::{Role, TeamMember};
 use super::error::ServerError;
-use crate::team_wire::{Cursor, Keys, Pulled, PulledRecord, Push, Pushed, RefusedLine};
+use crate::team_wire::{Cursor, MissingRequest, PullResponse, PulledRecord, PushRequest, PushResponse, RefusedLine};
 
 /// The most lines of a request and of an answer, and bytes of an answer.
 const LINES: usize = 500;
@@ -66,7 +66,10 @@ impl Record {
 }
 
 /// Returns which of these keys the project does not have.
-pub(super) async fn missing(transaction: &Transaction<'_>, Keys { keys }: Keys) -> Result<Vec<String>, ServerError> {
+pub(super) async fn missing(
+    transaction: &Transaction<'_>,
+    MissingRequest { keys }: MissingRequest,
+) -> Result<Vec<String>, ServerError> {
     if keys.len() > KEYS {
         return Err(ServerError::Invalid(format!("at most {KEYS} keys at once")));
     }
@@ -83,8 +86,8 @@ async fn lacking_keys(transaction: &Transaction<'_>, keys: &[String]) -> Result<
 pub(super) async fn push(
     transaction: &Transaction<'_>,
     member: &TeamMember,
-    Push { lines }: Push,
-) -> Result<Pushed, ServerError> {
+    PushRequest { lines }: PushRequest,
+) -> Result<PushResponse, ServerError> {
     member.require(Role::Writer)?;
     if lines.len() > LINES {
         return Err(ServerError::Invalid(format!("at most {LINES} lines at once")));
@@ -93,7 +96,7 @@ pub(super) async fn push(
     let keys: Vec<String> = lines.iter().map(TeamLine::key).collect();
     let lacking = lacking_keys(transaction, &keys).await?;
     let sanitizer = Sanitizer::default();
-    let (mut pushed, mut records) = (Pushed::default(), Vec::new());
+    let (mut pushed, mut records) = (PushResponse::default(), Vec::new());
     for (number, line) in lines.iter().enumerate().filter(|(number, _)| lacking.contains(&keys[*number])) {
         match Record::read(&line.line, &sanitizer) {
             Ok(record) => records.push((number, record)),
@@ -260,7 +263,7 @@ impl<'l> NewRecords<'l> {
 }
 
 /// Returns the records after a cursor, oldest first, without forgotten texts.
-pub(super) async fn pull(transaction: &Transaction<'_>, cursor: Cursor) -> Result<Pulled, ServerError> {
+pub(super) async fn pull(transaction: &Transaction<'_>, cursor: Cursor) -> Result<PullResponse, ServerError> {
     let sql = "SELECT FROM jikime.record WHERE project = jikime.current_project() AND seq = $1 AND chain = $2";
     let is_known = cursor.after == 0 || transaction.query_opt(sql, &[&cursor.after, &cursor.chain]).await?.is_some();
     let after = if is_known { cursor.after } else { 0 };
@@ -278,7 +281,7 @@ pub(super) async fn pull(transaction: &Transaction<'_>, cursor: Cursor) -> Resul
         }
         records.push(record);
     }
-    Ok(Pulled { restarted: !is_known, records, more })
+    Ok(PullResponse { restarted: !is_known, records, more })
 }
 
 fn act_name(act: TeamAction) -> &'static str {
