@@ -1,4 +1,4 @@
-//! Results as short texts, for hosts that show a model text instead of structure.
+//! Cleans results, and renders them as short texts for hosts that show a model text instead of structure.
 
 use std::fmt::Write as _;
 

@@ -56,7 +56,7 @@ impl Programs {
         }
     }
 
-    /// The commands for files of `scope`, or `None` without a hooks client.
+    /// The commands for files of `scope`, or `None` if `jikime-hook` is not found.
     pub(crate) fn commands(&self, scope: SetupScope, has_file_recall: bool) -> Option<ProgramCommands> {
         let hooks = HookSet { program: self.hook.command_in(scope)?, has_file_recall };
         Some(ProgramCommands { memory: self.memory.command_in(scope)?, hooks })
