@@ -45,7 +45,7 @@ pub fn registered_projects() -> io::Result<Vec<PathBuf>> {
     Ok(projects)
 }
 
-/// Returns the personal project, which is not registered, and the file beside it.
+/// Returns the personal project, which is not registered, and the file next to it.
 fn registry_file() -> Option<(PathBuf, PathBuf)> {
     let personal = personal_project().ok()?.root;
     let file = personal.with_file_name("projects");

@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// The size limit for files that are read as a whole, in bytes. It is enough for a hundred years of logs, and small enough for the memory.
+/// The size limit for files that are read as a whole, in bytes. It is enough for a hundred years of logs, and fits in RAM.
 pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Opens a file for reading. Links are followed, because people link their settings and notes.
@@ -54,7 +54,7 @@ pub(crate) fn open_with(options: &OpenOptions, path: &Path) -> io::Result<File> 
     Ok(file)
 }
 
-/// Whether a path is a pipe, a device or a socket.
+/// Whether metadata is that of a pipe, a device or a socket.
 pub(crate) fn is_special(metadata: &Metadata) -> bool {
     !metadata.is_file() && !metadata.is_dir() && !metadata.is_symlink()
 }

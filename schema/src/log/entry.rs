@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 
 use crate::model::memory::Memory;
-use crate::model::sharing::is_of_team;
+use crate::model::sharing::is_team_file;
 use crate::model::state_note::StateNote;
 
 /// The file of curated, long-term memories.
@@ -29,7 +29,7 @@ impl LogKind {
         if path == LONG_TERM_FILE {
             return Some(Self::LongTerm);
         }
-        if is_of_team(path) {
+        if is_team_file(path) {
             return Some(Self::Team);
         }
         let stem = path.strip_suffix(".md")?;

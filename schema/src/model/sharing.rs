@@ -66,7 +66,7 @@ pub fn team_path(author: &str) -> String {
 }
 
 /// Whether a file belongs to the team, also if its name is not that of an author. Nothing in it is the user's own.
-pub fn is_of_team(path: &str) -> bool {
+pub fn is_team_file(path: &str) -> bool {
     path.strip_prefix(TEAM_DIR).is_some_and(|rest| rest.starts_with('/'))
 }
 
@@ -76,7 +76,7 @@ pub fn team_author(path: &str) -> Option<&str> {
     is_author(author).then_some(author)
 }
 
-/// Whether a text can be the name of an author: letters, none of them a capital, digits and `-`, of any script, with a letter at the start.
+/// Whether a text can be the name of an author: lowercase or caseless letters, digits and `-`, of any script, with a letter at the start.
 /// It must not be a name of a device on Windows.
 pub fn is_author(name: &str) -> bool {
     static DEVICES: WordList = WordList::words(

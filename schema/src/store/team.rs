@@ -13,7 +13,7 @@ use crate::files::file_stamp::FileStamp;
 use crate::log::{LogKind, TEAM_FILE_LIMIT, TeamAction, TeamFile, log_file, render_shared};
 use crate::model::memory::{Memory, MemoryId};
 use crate::model::moment::Moment;
-use crate::model::sharing::{SharedState, is_of_team, team_author, team_path};
+use crate::model::sharing::{SharedState, is_team_file, team_author, team_path};
 use crate::settings;
 
 /// Whether approvals by the author counted when the rows were derived.
@@ -87,7 +87,7 @@ pub fn merge_team<'f>(
 impl Store {
     /// Returns all files of the team if `team_own_approval` changed since their rows were derived.
     pub(super) fn team_files_under_another_rule(&self, present: &[String]) -> Result<Vec<String>, StoreError> {
-        let team: Vec<String> = present.iter().filter(|path| is_of_team(path)).cloned().collect();
+        let team: Vec<String> = present.iter().filter(|path| is_team_file(path)).cloned().collect();
         if team.is_empty() {
             return Ok(team);
         }
@@ -134,7 +134,7 @@ impl Store {
     /// Derives the rows of all shared memories from the files of all authors.
     pub(super) fn sync_team(&mut self) -> Result<SyncReport, StoreError> {
         // The stamps are read first, so that a file that changes meanwhile is read again.
-        let present = self.existing_logs()?.into_iter().filter(|path| is_of_team(path));
+        let present = self.existing_logs()?.into_iter().filter(|path| is_team_file(path));
         let stamps: HashMap<String, Option<FileStamp>> =
             present.map(|path| (path.clone(), FileStamp::read(&self.layout.store_path(&path)))).collect();
         let files = self.team_files()?;

@@ -10,7 +10,7 @@ use schema::files::lock::{FileLock, LockError};
 use schema::files::project::personal_project;
 use schema::files::store_file;
 use schema::log::{LONG_TERM_FILE, LogKind};
-use schema::model::sharing::is_of_team;
+use schema::model::sharing::is_team_file;
 use schema::model::word_list::WordList;
 use serde::Serialize;
 use tools::error::ToolError;
@@ -211,7 +211,7 @@ fn describe_purge(layout: &Layout) -> String {
     let long_term = files.iter().any(|path| path == LONG_TERM_FILE).then(|| LONG_TERM_FILE.to_owned());
     let notes = files.iter().filter(|path| LogKind::from_path(path).is_none()).count();
     let notes = (notes > 0).then(|| count_with_unit(notes as u64, "note") + " of yours");
-    let team = files.iter().any(|path| is_of_team(path)).then(|| "the team's files in this clone".to_owned());
+    let team = files.iter().any(|path| is_team_file(path)).then(|| "the team's files in this clone".to_owned());
     let own: Vec<String> = long_term.into_iter().chain(notes).chain(team).collect();
     match own.is_empty() {
         true => format!("Deletes all memories in {dir}"),

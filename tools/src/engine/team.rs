@@ -12,7 +12,7 @@ use schema::intake::prepare::{Destination, Draft, prepare};
 use schema::log::{TEAM_FILE_LIMIT, TeamAction, TeamFile, TeamNote, render_shared, shared_id};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
-use schema::model::sharing::{EXPIRES, SharedState, TAGS, is_of_team, team_author, team_path};
+use schema::model::sharing::{EXPIRES, SharedState, TAGS, is_team_file, team_author, team_path};
 use schema::privacy::anonymiser::Anonymiser;
 use schema::settings;
 use schema::store::{MemoryRow, StoreError};
@@ -156,7 +156,7 @@ impl Engine {
         let sanitizer = settings::load(layout).sanitizer;
         let present = layout.markdown_files().map_err(|error| ToolError::cannot("list the store", &error))?;
         let (mut files, mut findings) = (Vec::new(), Vec::new());
-        for path in present.into_iter().filter(|path| is_of_team(path)) {
+        for path in present.into_iter().filter(|path| is_team_file(path)) {
             let bytes = store_file::read(&layout.store_path(&path))
                 .map_err(|error| ToolError::cannot(&format!("read {path}"), &error))?;
             let unread = match team_author(&path) {

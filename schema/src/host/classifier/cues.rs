@@ -2,7 +2,7 @@
 
 use crate::model::word_list::WordList;
 
-/// The indexes of the kinds in `KINDS`.
+/// The classes of the network that are conclusions: the indexes of their types in `KINDS`.
 pub(super) const DECISION: usize = 0;
 pub(super) const LEARNING: usize = 1;
 pub(super) const ERROR_FIX: usize = 2;

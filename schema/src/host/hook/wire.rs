@@ -1,4 +1,4 @@
-//! Turns the payload of any host into that of Claude Code, the form that `event.rs` understands.
+//! The hosts ([`HookHost`]), and the conversion of their payloads to that of Claude Code, which `event.rs` understands.
 //!
 //! Each host has a file of its own. Its fields are read by name; a missing field or one with an unexpected type is null. A type for each
 //! host would add 160 KB to the hook. An event that is not recorded gives no payload; a patch of several files gives one
