@@ -11,6 +11,7 @@ use schema::files::store_file;
 use schema::host::session_record::composed_summaries;
 use schema::host::track_buffer::{self, BufferedUse};
 use schema::intake::forget::forget_rows;
+use schema::model::memory::MemoryType;
 use schema::model::sharing::team_author;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
@@ -218,17 +219,18 @@ impl Engine {
         Ok(forgot)
     }
 
-    /// Removes the selected events of turns that have not ended.
+    /// Removes the selected tool uses of turns that have not ended.
     fn forget_in_buffers(&self, selection: &Selection, selected: &SelectedMemories) -> Result<(), ToolError> {
-        if selection.kinds.iter().any(|kind| *kind != schema::model::memory::MemoryType::ToolUsage)
-            || !selection.ids.is_empty()
-        {
+        let selects_tool_use = selection.kinds.is_empty() || selection.kinds.contains(&MemoryType::ToolUsage);
+        // A buffered use has no id yet.
+        if !selects_tool_use || !selection.ids.is_empty() {
             return Ok(());
         }
-        let judge = self.use_matcher(selection)?;
+        let matches = self.buffered_use_matcher(selection)?;
         let edit = |line: BufferedUse, is_own: bool| {
-            let is_meant = (selected.session.is_none() || is_own) && judge(&line);
-            (!is_meant).then_some(line)
+            // A session without memories has no resolved id, and then no buffer is its own.
+            let is_selected = (selection.session.is_none() || is_own) && matches(&line);
+            (!is_selected).then_some(line)
         };
         Ok(track_buffer::rewrite_uses(self.store.layout(), selected.session.as_deref(), &edit)?)
     }

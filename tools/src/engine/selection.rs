@@ -11,7 +11,7 @@ use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::sharing::team_author;
 use schema::model::tool_usage;
-use schema::privacy::sanitizer::Sanitizer;
+use schema::privacy::exclude::ExcludeList;
 use schema::store::MemoryRow;
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -83,8 +83,11 @@ impl SelectedMemories {
 }
 
 impl Engine {
-    /// Decides whether a selection matches an event in a turn's buffer.
-    pub(super) fn use_matcher(&self, selection: &Selection) -> Result<impl Fn(&BufferedUse) -> bool, ToolError> {
+    /// Returns a test for buffered tool uses. It checks time, query and path only; the caller checks ids, session and types.
+    pub(super) fn buffered_use_matcher(
+        &self,
+        selection: &Selection,
+    ) -> Result<impl Fn(&BufferedUse) -> bool, ToolError> {
         let project = self.store.layout().project().to_owned();
         let matcher = SelectionMatcher::new(selection, &project)?;
         let (query, path) = (matcher.query, matcher.path);
@@ -98,11 +101,11 @@ impl Engine {
                 .join(" ");
             let at = Moment::parse_rfc3339(&line.at).map(|at| at.unix());
             at.map_or(span == (i64::MIN..=i64::MAX), |at| span.contains(&at))
-                && query.as_ref().is_none_or(|query| fold(&text).contains(query))
+                && query.as_ref().is_none_or(|query| normalize_words(&text).contains(query))
                 && match &path {
                     None => true,
                     Some(PathTarget::Log(_)) => false,
-                    Some(PathTarget::Files(sanitizer)) => sanitizer.excludes_text(&text, &project, &project),
+                    Some(PathTarget::Files(files)) => files.excludes_text(&text, &project, &project),
                 }
         })
     }
@@ -129,7 +132,7 @@ impl Engine {
                 if matcher.matches(&row) {
                     sessions.insert(row.memory.session_id.clone());
                     selected.rows.push(row);
-                } else if is_conclusion(&row) {
+                } else if is_untouched_conclusion(&row) {
                     drawn.push(row);
                 }
             }
@@ -156,7 +159,7 @@ impl Engine {
 }
 
 /// Whether a memory was extracted automatically, and nobody edited, copied or pinned it since.
-fn is_conclusion(row: &MemoryRow) -> bool {
+fn is_untouched_conclusion(row: &MemoryRow) -> bool {
     let attributes = &row.memory.attributes;
     attributes.auto && attributes.source.is_some() && !attributes.pinned && row.memory.has_derived_id()
 }
@@ -174,7 +177,7 @@ enum PathTarget {
     /// A log of the store.
     Log(String),
     /// Files of the project.
-    Files(Box<Sanitizer>),
+    Files(ExcludeList),
 }
 
 impl<'s> SelectionMatcher<'s> {
@@ -185,7 +188,7 @@ impl<'s> SelectionMatcher<'s> {
         };
         let path = given(&selection.path, "path")?.map(|path| path_target(&path, project)).transpose()?;
         Ok(Self {
-            query: given(&selection.query, "query")?.map(|query| fold(&query)),
+            query: given(&selection.query, "query")?.map(|query| normalize_words(&query)),
             session: given(&selection.session, "session")?,
             selection,
             path,
@@ -209,10 +212,10 @@ impl PathTarget {
     fn matches(&self, row: &MemoryRow, project: &Path) -> bool {
         match self {
             Self::Log(path) => row.path == *path,
-            Self::Files(sanitizer) => {
+            Self::Files(files) => {
                 let content = &row.memory.content;
-                tool_usage::files(content).any(|file| sanitizer.excludes(file, project, project))
-                    || sanitizer.excludes_text(content, project, project)
+                tool_usage::files(content).any(|file| files.excludes_path(file, project, project))
+                    || files.excludes_text(content, project, project)
             }
         }
     }
@@ -231,31 +234,39 @@ fn path_target(path: &str, project: &Path) -> Result<PathTarget, ToolError> {
     }
     let project = project.to_string_lossy().replace('\\', "/");
     let relative = path.strip_prefix(&*project).map_or(path, |rest| rest.trim_start_matches('/'));
-    let (sanitizer, problems) = Sanitizer::new(&[], &[relative.to_owned()]);
+    let (files, problems) = ExcludeList::new(&[relative.to_owned()]);
     match problems.first() {
         Some(problem) => Err(ToolError::Invalid(format!("path is {path:?}: {problem}"))),
-        None => Ok(PathTarget::Files(Box::new(sanitizer))),
+        None => Ok(PathTarget::Files(files)),
     }
 }
 
 /// Whether a memory's text, the words it is also asked by, or its metadata contain the words.
 fn contains_words(row: &MemoryRow, query: &str) -> bool {
     let MemoryAttributes { metadata, also, .. } = &row.memory.attributes;
-    fold(&row.memory.content).contains(query)
-        || also.as_deref().is_some_and(|also| fold(also).contains(query))
-        || !metadata.is_empty() && fold(&serde_json::Value::Object(metadata.clone()).to_string()).contains(query)
+    normalize_words(&row.memory.content).contains(query)
+        || also.as_deref().is_some_and(|also| normalize_words(also).contains(query))
+        || !metadata.is_empty()
+            && normalize_words(&serde_json::Value::Object(metadata.clone()).to_string()).contains(query)
 }
 
-fn fold(text: &str) -> String {
+/// Returns a text in the form in which it is compared with a query: composed, in lower case, with single spaces.
+fn normalize_words(text: &str) -> String {
     let folded: String = text.nfc().flat_map(char::to_lowercase).collect();
     folded.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+    use schema::host::hook::{ToolChange, ToolUse};
+    use schema::host::track_buffer::{append_use, take_uses};
     use schema::intake::capture::commit;
     use schema::intake::prepare::{Draft, prepare};
+    use schema::model::failure::Attempt;
+    use schema::privacy::sanitizer::Sanitizer;
     use schema::settings::Settings;
+    use schema::store::StoreError;
 
     use super::*;
     use crate::engine::{ForgetExtent, OldDatabases};
@@ -268,6 +279,43 @@ mod tests {
         commit(&mut engine.store, &prepare(draft, &Sanitizer::default()).unwrap()).unwrap();
         let rows = engine.store.rows().inserted_after(0, 100).unwrap();
         rows.into_iter().find(|row| row.memory.content == content).unwrap().memory.id
+    }
+
+    fn buffer_use(engine: &Engine, session: &str) {
+        let attempt = Attempt { tool: "Bash".to_owned(), input: None, passed: false };
+        let used = ToolUse { attempt, changed: Some(ToolChange::Command("make".to_owned())), is_success_known: true };
+        let at = Moment::from_unix(1_769_563_800, Some(32_400)).unwrap();
+        append_use(engine.store.layout(), session, &used, false, &at, &Sanitizer::default()).unwrap();
+    }
+
+    fn has_buffered_use(engine: &Engine, session: &str) -> bool {
+        let mut has_use = false;
+        let note = |_| {
+            has_use = true;
+            Ok::<(), StoreError>(())
+        };
+        take_uses(engine.store.layout(), session, note).unwrap();
+        has_use
+    }
+
+    #[rstest]
+    #[case::type_among_others(&[MemoryType::Error, MemoryType::ToolUsage], None, [false, false])]
+    #[case::other_type(&[MemoryType::Error], None, [true, true])]
+    #[case::session(&[], Some("s"), [false, true])]
+    #[case::session_without_memories(&[], Some("u"), [true, true])]
+    fn buffered_uses_are_forgotten_by_type_and_session(
+        #[case] kinds: &[MemoryType],
+        #[case] session: Option<&str>,
+        #[case] left: [bool; 2],
+    ) {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        put(&mut engine, MemoryType::UserPrompt, "Build it", MemoryAttributes::default());
+        ["s", "t"].iter().for_each(|session| buffer_use(&engine, session));
+        let session = session.map(str::to_owned);
+        let selected = engine.select(&Selection { kinds: kinds.to_vec(), session, ..Selection::default() }).unwrap();
+        engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Keep).unwrap();
+        assert_eq!(["s", "t"].map(|session| has_buffered_use(&engine, session)), left);
     }
 
     #[test]
