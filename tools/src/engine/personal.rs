@@ -1,4 +1,4 @@
-//! The user's personal memory beside that of the project, if the setting `other_projects` allows it.
+//! The user's personal memory next to that of the project, if the setting `other_projects` allows it.
 
 use schema::files::database::LockTimeout;
 use schema::files::layout::Layout;
@@ -13,9 +13,11 @@ use crate::error::{ToolError, join_causes};
 use crate::index::{TAGS, metadata_tags};
 use crate::search::{Asker, append_notice};
 
-/// The most personal hits of a search, and those among which they are chosen.
-const MOST: usize = 2;
-const AMONG: i64 = 10;
+/// The most personal hits of a search.
+const MAX_PERSONAL_HITS: usize = 2;
+
+/// How many hits of the personal memory these are chosen from.
+const PERSONAL_CANDIDATES: i64 = 10;
 
 /// At most one in so many results is a personal hit.
 const SHARE: usize = 3;
@@ -80,14 +82,15 @@ impl Engine {
         input: &SearchInput,
         may_go_on: &dyn Fn() -> bool,
     ) -> Result<Vec<Hit>, ToolError> {
-        let most = MOST.min(input.max_results.map_or(0, |limit| usize::try_from(limit).unwrap_or_default()) / SHARE);
+        let most = MAX_PERSONAL_HITS
+            .min(input.max_results.map_or(0, |limit| usize::try_from(limit).unwrap_or_default()) / SHARE);
         let Some(personal) = self.personal()? else { return Ok(Vec::new()) };
         // A search does not wait for another process that indexes.
         match personal.refresh_reporting(&mut |_| {}, may_go_on, &|| false) {
             Ok(_) | Err(ToolError::Interrupted) => {}
             Err(error) => return Err(error),
         }
-        let wanted = SearchInput { max_results: Some(AMONG), explain: false, ..input.clone() };
+        let wanted = SearchInput { max_results: Some(PERSONAL_CANDIDATES), explain: false, ..input.clone() };
         let mut found = personal.search_as(Asker::Person, &wanted, &mut |_| {}, may_go_on)?;
         let mut hits: Vec<Hit> = Vec::new();
         for hit in found.results {

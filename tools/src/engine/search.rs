@@ -14,15 +14,7 @@ use crate::error::ToolError;
 use crate::search::{self, Asker, SearchOptions, append_notice};
 
 impl Engine {
-    /// Records which memories the host's session was given. A search succeeds whether or not that can be written.
-    fn record_hits(&self, output: &SearchOutput) {
-        let hits = output.results.iter().filter(|hit| hit.source == SearchSource::Memory).map(|hit| hit.id.as_str());
-        if !self.session_id.is_empty() && self.is_writable() {
-            let _ = record_given(self.store.layout(), &self.session_id, Given::Search, hits);
-        }
-    }
-
-    /// `memory_search`. Requests the question's vector itself, which may take some seconds.
+    /// A search for a person, without progress.
     pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
         self.search_as(Asker::Person, input, &mut |_| {}, &|| true)
     }
@@ -38,7 +30,8 @@ impl Engine {
         }
     }
 
-    /// `memory_search` for a model or a person. Reports progress while new events are indexed.
+    /// `memory_search` for a model or a person. Reports progress while new events are indexed, and may wait some seconds for the question's
+    /// vector.
     pub fn search_as(
         &mut self,
         asker: Asker,
@@ -47,11 +40,13 @@ impl Engine {
         may_go_on: &dyn Fn() -> bool,
     ) -> Result<SearchOutput, ToolError> {
         let input = &self.with_defaults(input);
-        let asked = self.embedding_query(input)?.map(|question| question.embed());
+        let query_vector = self.embedding_query(input)?.map(|question| question.embed());
         let now = Moment::now();
         let model = self.model.as_ref().map(|model| match model.embedder.location() {
             EmbeddingLocation::InProcess => model.clone(),
-            EmbeddingLocation::Remote => model.with_query_vector(asked.unwrap_or_else(|| model.without_request())),
+            EmbeddingLocation::Remote => {
+                model.with_query_vector(query_vector.unwrap_or_else(|| model.without_request()))
+            }
         });
         let mut go_on = |done: usize, total: usize| {
             progress(IndexProgress { done, total, path: "memories".to_owned() });
@@ -70,6 +65,14 @@ impl Engine {
             self.make_compact(&mut output)?;
         }
         Ok(output)
+    }
+
+    /// Records which memories the host's session was given. A search succeeds whether or not that can be written.
+    fn record_hits(&self, output: &SearchOutput) {
+        let hits = output.results.iter().filter(|hit| hit.source == SearchSource::Memory).map(|hit| hit.id.as_str());
+        if !self.session_id.is_empty() && self.is_writable() {
+            let _ = record_given(self.store.layout(), &self.session_id, Given::Search, hits);
+        }
     }
 
     /// Adds a notice for hits from files that are not UTF-8.
