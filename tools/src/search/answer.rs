@@ -52,7 +52,7 @@ const TOPIC: usize = 60;
 /// Ranked candidates and what their confidence depends on.
 pub(super) struct Ranking {
     pub(super) candidates: Vec<RankedCandidate>,
-    /// The lead of the first one, before answers were moved next to their prompts.
+    /// The lead of the first one, before `answers_first` reorders.
     pub(super) lead: f32,
     /// The number of indexed passages.
     pub(super) documents: u64,
@@ -140,7 +140,7 @@ fn session_of(ranked: &RankedCandidate) -> Option<String> {
 fn states(memory: &Memory) -> bool {
     match memory.kind {
         MemoryType::AssistantResponse | MemoryType::SubagentResult => true,
-        MemoryType::UserPrompt => !text_features::requests(&memory.content),
+        MemoryType::UserPrompt => !text_features::is_request(&memory.content),
         MemoryType::SessionSummary => !memory.attributes.auto || memory.is_day_summary(),
         kind => !kind.is_event(),
     }

@@ -19,7 +19,7 @@ use super::dates::AskedTimes;
 use super::leg_weights::{LegWeighting, PassageForm, relevance_by_nearness};
 use super::relevance::{RelevanceScorer, TermEvidence};
 use super::request::{Scoring, SearchFilter, SearchOptions};
-use super::text_features::{self, UTTERANCE};
+use super::text_features::{self, MAX_UTTERANCE_TOKENS};
 use super::vector_leg::VectorScores;
 use crate::error::ToolError;
 use crate::index::{Document, Index};
@@ -103,7 +103,7 @@ struct PassageEvidence {
 
 impl PassageEvidence {
     fn is_long(&self) -> bool {
-        self.evidence.length > UTTERANCE
+        self.evidence.length > MAX_UTTERANCE_TOKENS
     }
 }
 
@@ -126,7 +126,7 @@ impl SearchLegs<'_> {
     fn collect_evidence(&self, gathered: UnscoredPassage) -> PassageEvidence {
         let passage = &gathered.passage;
         let evidence = self.relevance.collect_evidence(&passage.title(), passage.text(), passage.also());
-        let is_utterance = evidence.length <= UTTERANCE;
+        let is_utterance = evidence.length <= MAX_UTTERANCE_TOKENS;
         let place = ContextPosition {
             origin: passage.origin(),
             is_question: is_utterance && text_features::is_question(passage.text()),

@@ -10,7 +10,7 @@ use synonym_matches::{SynonymMatcher, SynonymScore};
 
 use super::query::{Query, QueryWord};
 use super::term_matcher::{TermHit, TermMatcher};
-use super::text_features::UTTERANCE;
+use super::text_features::MAX_UTTERANCE_TOKENS;
 use crate::fulltext::CorpusStats;
 
 /// The relevance of documents for one query.
@@ -189,7 +189,7 @@ impl<'q> RelevanceScorer<'q> {
     /// The relevance of a document with other strengths of words; phrases and windows are its own.
     pub(crate) fn score_in_context(&self, evidence: &TermEvidence, strengths: &[f32]) -> f32 {
         let sum: f32 = strengths.iter().zip(&self.weights).map(|(strength, weight)| weight * strength).sum();
-        let phrase = if evidence.length > UTTERANCE { PHRASE_IN_LONG } else { PHRASE };
+        let phrase = if evidence.length > MAX_UTTERANCE_TOKENS { PHRASE_IN_LONG } else { PHRASE };
         (sum * (1.0 + phrase * evidence.phrase + PROXIMITY_BONUS * evidence.proximity)).powf(EXPONENT).min(1.0)
     }
 

@@ -1,4 +1,5 @@
-//! Features of questions and passages: whether they ask, or name a time, an identifier or a speaker.
+//! Features of questions and passages: whether they ask, ask for a cause, a decision, a time or the past, or name a time, an identifier or
+//! a speaker.
 
 use std::collections::HashSet;
 
@@ -8,7 +9,7 @@ use super::dates::MONTHS;
 use crate::text::fold::fold;
 
 /// Most tokens of an utterance. In longer passages these features say nothing, and words occur by chance.
-pub(super) const UTTERANCE: u32 = 80;
+pub(super) const MAX_UTTERANCE_TOKENS: u32 = 80;
 
 /// Whether a text ends with a question mark.
 pub(super) fn is_question(text: &str) -> bool {
@@ -24,7 +25,7 @@ pub(super) fn asks_for_cause(prompt: &str) -> bool {
 }
 
 /// Whether a prompt wants something found or proposed, as in "compare A with B" and "저장 방식부터 제안해줘".
-pub(super) fn requests(prompt: &str) -> bool {
+pub(super) fn is_request(prompt: &str) -> bool {
     let text = prompt.to_lowercase();
     ["?", "？", "compare", "suggest", "propose", "find ", "비교해", "제안해", "찾아", "봐주", "봐줘", "알려"]
         .iter()
@@ -106,7 +107,7 @@ pub(super) fn mentions_time(text: &str) -> bool {
 
 /// `May` is more often a verb.
 fn is_english_time(word: &str) -> bool {
-    ENGLISH.contains(word) || (word != "may" && MONTHS.contains(word))
+    ENGLISH_TIME_WORDS.contains(word) || (word != "may" && MONTHS.contains(word))
 }
 
 fn is_korean_time(word: &str) -> bool {
@@ -115,20 +116,22 @@ fn is_korean_time(word: &str) -> bool {
             !number.is_empty() && number.len() <= 4 && number.bytes().all(|b| b.is_ascii_digit())
         })
     };
-    KOREAN.begins(word) || ["월", "일", "년", "시"].iter().any(|unit| counts(unit))
+    KOREAN_TIME_BEGINNINGS.begins(word) || ["월", "일", "년", "시"].iter().any(|unit| counts(unit))
 }
 
-/// Words for times besides the names of months.
-static ENGLISH: WordList = WordList::words(
+/// English words for times besides the names of months.
+static ENGLISH_TIME_WORDS: WordList = WordList::words(
     "yesterday today tonight tomorrow last next ago week weekend weeks month months year years days monday tuesday \
      wednesday thursday friday saturday sunday summer winter spring fall autumn morning afternoon evening night noon \
      midnight since recently quarter sprint deadline",
 );
 
-static KOREAN: WordList = WordList::words("어제 오늘 내일 모레 지난 다음 작년 내년 올해 아침 저녁 오전");
+/// Beginnings of Korean words for times.
+static KOREAN_TIME_BEGINNINGS: WordList =
+    WordList::words("어제 오늘 내일 모레 지난 다음 작년 내년 올해 아침 저녁 오전");
 
-/// Words of a question that may be names.
-pub(super) fn person_names(question: &str) -> HashSet<String> {
+/// All words of a question, folded. The name of a speaker is compared with them.
+pub(super) fn folded_words(question: &str) -> HashSet<String> {
     question.split(|c: char| !c.is_alphanumeric() && c != '_').map(fold).filter(|name| !name.is_empty()).collect()
 }
 
@@ -205,7 +208,7 @@ mod tests {
 
     #[test]
     fn speaker_name_precedes_the_passage() {
-        let names = person_names("What did Caroline's sister paint?");
+        let names = folded_words("What did Caroline's sister paint?");
         assert!(is_spoken_by("Caroline: I painted a lake.", &names));
         assert!(!is_spoken_by("Melanie: Caroline painted a lake.", &names));
         assert!(!is_spoken_by("caroline::paint is a function", &names));

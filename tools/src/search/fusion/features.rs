@@ -6,7 +6,7 @@ use chrono::NaiveDate;
 
 use crate::search::candidate::Passage;
 use crate::search::dates::{self, AskedTimes};
-use crate::search::text_features::{self, UTTERANCE};
+use crate::search::text_features::{self, MAX_UTTERANCE_TOKENS};
 
 /// Greatest penalty of a passage that is too short to say much.
 const SHORT_PASSAGE: f32 = 0.15;
@@ -32,7 +32,7 @@ impl<'a> QuestionFeatures<'a> {
     pub(super) fn new(question: &str, asked_times: &'a AskedTimes) -> Self {
         Self {
             asks_when: text_features::asks_for_time(question),
-            names: text_features::person_names(question),
+            names: text_features::folded_words(question),
             asked_times,
         }
     }
@@ -41,7 +41,7 @@ impl<'a> QuestionFeatures<'a> {
     pub(super) fn bonus(&self, passage: &Passage, length: u32, is_question: bool) -> f32 {
         let text = passage.text();
         let mut bonus = -SHORT_PASSAGE * (1.0 - ((length as f32).ln_1p() / ENOUGH_TOKENS.ln()).min(1.0));
-        if length <= UTTERANCE {
+        if length <= MAX_UTTERANCE_TOKENS {
             bonus -= if is_question { QUESTION_PENALTY } else { 0.0 };
             bonus += if self.asks_when && text_features::mentions_time(text) { TIME_BONUS } else { 0.0 };
             bonus += if text_features::is_spoken_by(text, &self.names) { SPEAKER_BONUS } else { 0.0 };
@@ -50,7 +50,7 @@ impl<'a> QuestionFeatures<'a> {
             && let Some(day) = passage_day(passage)
         {
             // A long text names many times.
-            let said = if length <= UTTERANCE { text } else { "" };
+            let said = if length <= MAX_UTTERANCE_TOKENS { text } else { "" };
             bonus += DATE_BONUS * self.asked_times.best_fit(day, said);
         }
         bonus
