@@ -52,10 +52,14 @@ pub use request::{Asker, Scoring, SearchOptions};
 use request::{Phrasing, SearchRequest};
 use vector_leg::VectorLeg;
 
-/// Documents that a search embeds itself if the embedder is local: recent captures for a model, which does not wait, and an import for a
-/// person, whose search may be the first since.
-const EMBEDDED_AT_ONCE: usize = 200;
+/// How many documents a model's search embeds itself if the embedder is local: recent captures, because a model does not wait.
+const MAX_EMBEDDED_FOR_MODEL: usize = 200;
+
+/// The same for a person's search, which may be the first after an import.
 const MAX_EMBEDDED_FOR_PERSON: usize = 20_000;
+
+/// How many documents are embedded between two reports of progress.
+const EMBEDDING_BATCH: usize = 200;
 
 /// Searches the store. `go_on` is called with the done and total number of unindexed rows, and decides whether to continue.
 pub fn search(
@@ -121,10 +125,10 @@ fn index_pending(
     index.index_memories_while(store.rows(), lock, go_on)?;
     if let Some(model) = options.model.filter(|model| model.embedder.location() == EmbeddingLocation::InProcess) {
         index.use_model(model.embedder.identity(), lock)?;
-        let most = if options.asker == Asker::Person { MAX_EMBEDDED_FOR_PERSON } else { EMBEDDED_AT_ONCE };
+        let most = if options.asker == Asker::Person { MAX_EMBEDDED_FOR_PERSON } else { MAX_EMBEDDED_FOR_MODEL };
         let (mut embedded, mut is_more) = (0, index.has_pending_vectors()?);
         while is_more && embedded < most {
-            let limit = EMBEDDED_AT_ONCE.min(most - embedded);
+            let limit = EMBEDDING_BATCH.min(most - embedded);
             let done = index.embed_pending(store.rows(), &*model.embedder, limit, lock)?;
             embedded += limit;
             is_more = done.has_more && go_on(embedded, most);
@@ -188,7 +192,7 @@ fn corpus_with_spellings(index: &Index, phrasing: &mut Phrasing) -> Result<Corpu
     Ok(corpus)
 }
 
-/// The final order of what the phrasings found, and the lead of the first one before answers were moved next to their prompts.
+/// The final order of what the phrasings found, and by how much the first hit beats the next one, measured before `answers_first` reorders.
 fn rank_results(
     store: &Store,
     request: &SearchRequest,

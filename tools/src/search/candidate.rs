@@ -1,4 +1,4 @@
-//! Reads candidates: passages that share a term with the query or have a near vector.
+//! Collects candidates: passages with a term of the query, with a near vector or of an asked day, and rows that are not indexed yet.
 
 use std::collections::HashSet;
 

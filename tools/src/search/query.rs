@@ -21,7 +21,7 @@ use crate::text::script::Script;
 pub struct Query {
     /// Terms of the words first, then terms of synonyms alone.
     terms: Vec<QueryTerm>,
-    literals: usize,
+    literal_term_count: usize,
     words: Vec<QueryWord>,
     synonyms: Vec<Synonym>,
     translations: Translations,
@@ -30,7 +30,7 @@ pub struct Query {
     has_only_stop_words: bool,
 }
 
-/// One unit of coverage.
+/// A word of the query, which a passage covers wholly or in parts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QueryWord {
     /// Index of the term for the whole word.
@@ -58,7 +58,7 @@ impl Query {
 
     /// Distinct terms of the words, at most 64.
     pub fn terms(&self) -> &[QueryTerm] {
-        &self.terms[..self.literals]
+        &self.terms[..self.literal_term_count]
     }
 
     /// The terms of the words, followed by terms of synonyms alone.

@@ -84,7 +84,7 @@ impl<'t> QueryBuilder<'t> {
             builder.runs.push(QueryRun { class: unit.class, key, word, range: unit.start..unit.end });
             previous = Some(unit);
         }
-        builder.query.literals = builder.query.terms.len();
+        builder.query.literal_term_count = builder.query.terms.len();
         builder
     }
 

@@ -236,7 +236,7 @@ impl QueryBuilder<'_> {
         let synonyms = self.query.synonyms.len();
         if !says
             || synonyms == MAX_SYNONYMS
-            || self.query.terms.len() + required.len() > self.query.literals + MAX_TERMS
+            || self.query.terms.len() + required.len() > self.query.literal_term_count + MAX_TERMS
         {
             return None;
         }

@@ -7,8 +7,8 @@ use schema::model::word_list::WordList;
 
 use crate::search::ranked_candidate::{COMPARED, RankContext, RankedCandidate};
 
-/// Passages among which a newer one may overtake an older one.
-const AMONG: usize = 10;
+/// Among how many of the first passages a newer one can move before an older one.
+const MAX_REORDERED: usize = 10;
 
 /// Least difference of their times, in seconds: what one conversation says belongs together.
 const LATER: i64 = 12 * 60 * 60;
@@ -27,7 +27,7 @@ const COMMON_WORDS: f32 = 0.3;
 /// Moves a newer statement before the older one that it changes, with at least its score. Measured on chats in which a value or a rule
 /// changes; see docs/dev/retrieval.md.
 pub(super) fn reorder(ranked: &mut [RankedCandidate], context: &RankContext<'_>) {
-    let count = ranked.len().min(AMONG);
+    let count = ranked.len().min(MAX_REORDERED);
     let signs: HashMap<String, ChangeSign> = ranked[..count].iter().filter_map(change_sign).collect();
     if signs.is_empty() {
         return;

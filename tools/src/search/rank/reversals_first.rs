@@ -9,9 +9,11 @@ use schema::store::MemoryRow;
 
 use crate::search::ranked_candidate::RankedCandidate;
 
-/// First passages that may be replaced, and those that may replace them. docs/dev/retrieval.md has the figures.
-const REPLACED: usize = 5;
-const AMONG: usize = 15;
+/// How many of the first passages can move down. docs/dev/retrieval.md has the figures.
+const MAX_REPLACED: usize = 5;
+
+/// Among how many of the first passages a replacement is looked for.
+const MAX_REPLACING: usize = 15;
 
 /// How much of a text is compared, in bytes.
 const COMPARED_TEXT: usize = 1024;
@@ -25,12 +27,12 @@ struct Reversal {
 
 /// Moves the newest replacement of each of the first passages before it, with at least its score.
 pub(super) fn reorder(ranked: &mut [RankedCandidate]) {
-    let mut reversals: Vec<Reversal> = ranked.iter().take(AMONG).filter_map(Reversal::of).collect();
+    let mut reversals: Vec<Reversal> = ranked.iter().take(MAX_REPLACING).filter_map(Reversal::of).collect();
     if reversals.is_empty() {
         return;
     }
     reversals.sort_by_key(|reversal| Reverse(reversal.order));
-    let first: Vec<String> = ranked.iter().take(REPLACED).map(|ranked| id(ranked).to_owned()).collect();
+    let first: Vec<String> = ranked.iter().take(MAX_REPLACED).map(|ranked| id(ranked).to_owned()).collect();
     for old in first {
         let Some(to) = ranked.iter().position(|ranked| id(ranked) == old) else { continue };
         let newest = ranked[to].row().and_then(|row| newest_replacing(row, &reversals));
@@ -57,14 +59,16 @@ impl Reversal {
     fn of(ranked: &RankedCandidate) -> Option<Self> {
         let row = ranked.row().filter(|row| row.superseded_by.is_none() && team_author(&row.path).is_none())?;
         let text = beginning(&row.memory.content);
-        let is_conclusion = row.memory.kind.is_statement() || row.memory.kind == MemoryType::ErrorFix;
-        let statements = match is_conclusion {
-            true => vec![Statement::of(text)],
-            false if row.memory.kind == MemoryType::UserPrompt => {
-                reversals(text).into_iter().chain(left_for_another(text)).collect()
-            }
-            false if is_said(row) => reversals(text),
-            false => Vec::new(),
+        let kind = row.memory.kind;
+        // A fix may say that a statement no longer holds. It reports what was done, which stays true, so that `newest_replacing` skips fixes.
+        let statements = if kind.is_statement() || kind == MemoryType::ErrorFix {
+            vec![Statement::of(text)]
+        } else if kind == MemoryType::UserPrompt {
+            reversals(text).into_iter().chain(left_for_another(text)).collect()
+        } else if is_said(row) {
+            reversals(text)
+        } else {
+            Vec::new()
         };
         (!statements.is_empty()).then(|| Self { id: row.memory.id.to_string(), order: row.order(), statements })
     }
