@@ -307,7 +307,7 @@ await step("review with keys", async () => {
   await told(tab, "30 days");
   await tab.waitForFunction((left) => document.querySelectorAll(".candidate").length === left, before - 2);
   await decide("k");
-  await told(tab, "not asked again");
+  await told(tab, "not be asked again");
   await tab.waitForFunction((left) => document.querySelectorAll(".candidate").length === left, before - 3);
   await tab.click("summary:text-is('Merge into one')");
   await tab.fill(".candidate textarea", "Merged by hand into one");

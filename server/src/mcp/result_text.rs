@@ -54,7 +54,7 @@ pub(super) fn tool_output_text(answer: &ToolOutput) -> String {
         ToolOutput::Save(output) => format!("{} (id {})", output.message, output.id),
         ToolOutput::Stats(output) => stats_text(output),
         ToolOutput::Reindex(output) => format!(
-            "read {} files: {} chunks created, {} memories indexed, {} removed",
+            "read {} files: {} passages created, {} memories indexed, {} removed",
             output.files, output.chunks, output.memories, output.removed
         ),
     }
@@ -114,7 +114,7 @@ fn hit_text(n: usize, hit: &Hit) -> String {
 
 fn stats_text(output: &StatsOutput) -> String {
     let mut text = format!(
-        "{} memories, {} chunks of {} files, {} sessions, {} bytes in {}",
+        "{} memories, {} passages of {} files, {} sessions, {} bytes in {}",
         output.memories, output.chunks, output.files, output.sessions, output.bytes, output.project
     );
     for counted in &output.types {

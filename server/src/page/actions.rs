@@ -219,7 +219,7 @@ impl ActionForm {
             "keep" => {
                 let candidate = candidate(engine, &self.kind, id, other)?;
                 engine.dismiss(&candidate, None)?;
-                language.of("Kept; it is not asked again.", "그대로 두고, 다시 묻지 않습니다.")
+                language.of("Kept; you will not be asked again.", "그대로 두고, 다시 묻지 않습니다.")
             }
             "later" => {
                 let candidate = candidate(engine, &self.kind, id, other)?;

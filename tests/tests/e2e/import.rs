@@ -467,7 +467,7 @@ fn an_export_makes_the_same_store_elsewhere() {
     let broken = other.root().join("broken.jsonl");
     fs::write(&broken, "no json\n").unwrap();
     let empty = sandbox!();
-    for (format, told) in [("jsonl", "line 1: "), ("json", "line 1 column 2"), ("md", "starts with # Memory")] {
+    for (format, told) in [("jsonl", "line 1: "), ("json", "line 1 column 2"), ("md", "start with # Memory")] {
         let refused = empty.run_cli(["import", format, broken.to_str().unwrap()]);
         assert!(
             refused.assert_code(1).stderr.contains(told) && refused.stderr.contains("other formats"),

@@ -220,7 +220,8 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         let start = last_clause(&tokens[..=at]);
         given_up.subject = collect(&tokens[start..at], Scope::Subject).terms;
     }
-    Some(given_up.limited())
+    // "Forget the CRDT" is about the one that everybody knows.
+    Some(if FINITE.contains(&tokens[at].text) { given_up } else { given_up.limited() })
 }
 
 /// Returns the subject of a clause that says that it failed or goes.

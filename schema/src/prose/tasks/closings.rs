@@ -20,7 +20,8 @@ pub(super) fn closed(text: &str, tasks: &[&str]) -> Vec<usize> {
         let lower = part.to_lowercase();
         let phrase = CLOSINGS.iter().find(|phrase| lower.contains(**phrase))?;
         let count = if phrase.contains(" two") || phrase.contains(" both") { 2 } else { 1 };
-        let is_denied = lower.split_whitespace().any(|word| word.ends_with("n't") || word == "not");
+        let denies = |word: &str| word.ends_with("n't") || matches!(word, "not" | "nothing");
+        let is_denied = lower.split_whitespace().any(denies);
         if is_denied || lower.trim_end().ends_with(['?', '？']) || names_everything_left(part) {
             return None;
         }
