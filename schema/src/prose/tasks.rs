@@ -130,14 +130,34 @@ fn only_matching_task(report: &str, said: &[String], tasks: &[&str]) -> Option<u
     let said: Vec<String> =
         said.iter().filter(|term| !is_report_word(term) && !agent.contains(term)).cloned().collect();
     let least = if is_korean { 1 } else { 2 };
+    // "Tests are in `spec/`" says where something is.
+    let is_place = subject.len() == 1 && PLACES.occurs_in(&report.to_lowercase());
     closings::only_one(tasks, |task| {
-        let (all, head) = (terms(task), terms(head(task)));
-        // One word, such as "tests", is in too many tasks, unless the task says little else.
-        let is_enough = |part: &[String]| part.len() >= 2 || head.len() <= if is_korean { 4 } else { 2 };
-        let is_within = |part: &[String]| is_enough(part) && count_shared_terms(part, &all) == part.len();
-        let is_about = |part: &[String]| is_within(part) && count_shared_terms(part, &head) > 0;
-        said.len() >= least && is_within(&said) || !subject.is_empty() && is_about(&subject)
+        let all = terms(task);
+        let is_within = |part: &[String]| is_enough(part, task) && count_shared_terms(part, &all) == part.len();
+        let is_about = |part: &[String]| is_within(part) && count_shared_terms(part, &terms(head(task))) > 0;
+        said.len() >= least && is_within(&said) || !subject.is_empty() && !is_place && is_about(&subject)
     })
+}
+
+/// What states only a place.
+static PLACES: WordList = WordList::phrases(" is in | are in | is at | are at | is under | are under ");
+
+/// Words that are in reports about anything.
+static GENERIC: WordList =
+    WordList::words("bug code doc file function page screen test 문서 버그 코드 테스트 파일 함수 화면");
+
+/// Whether the terms of a report mean a task. One word is in too many tasks, unless the task says little else after its verb.
+fn is_enough(said: &[String], task: &str) -> bool {
+    let is_korean = task.chars().any(is_hangul);
+    let head = head(task);
+    let object = if is_korean { head } else { head.split_once(' ').map_or(head, |(_, object)| object) };
+    let most = match said {
+        [only] if GENERIC.contains(only) => 1,
+        _ if is_korean => 4,
+        _ => 2,
+    };
+    said.len() >= 2 || terms(object).len() <= most
 }
 
 /// Returns the terms of the person directly before a Korean verb: "CS" of "주문 보정은 CS에서 끝냈대요". Without hearsay, "에서" marks a place
@@ -278,6 +298,10 @@ mod tests {
     #[case::number("#482 is merged and applied.", "The PR is open as #482; it needs approval.", true)]
     #[case::other_number("#483 is merged and applied.", "The PR is open as #482; it needs approval.", false)]
     #[case::one_word_of_many("Tests are in `voucher_spec`.", "the tests on the arm board are outstanding", false)]
+    #[case::verb_of_the_task("The changelog is done.", "update the changelog for the release", true)]
+    #[case::place("The migration is in `db/migrate`.", "run the migration", false)]
+    #[case::generic("Tests are updated.", "fix the flaky tests", false)]
+    #[case::korean_generic("파일을 수정했습니다.", "설정 파일 백업", false)]
     #[case::korean_one_word(
         "파일을 수정했습니다.",
         "행이 백만 개가 넘는 시트 여러 장의 파일은 아직 처리하지 못합니다",

@@ -153,7 +153,7 @@ pub struct LoadedSettings {
     pub sanitizer: Sanitizer,
     /// Messages for people. Each names the file or variable.
     pub problems: Vec<String>,
-    /// The values that count, in the order of their sources.
+    /// The valid and permitted values of all sources, in the order of the sources.
     pub(super) accepted: Vec<AcceptedValue>,
 }
 
@@ -209,12 +209,16 @@ pub(super) fn combine(
         .accepted
         .retain(|value| !matches!(value.origin, SettingOrigin::Project(_)) || !raised.contains(&(value.name, true)));
     for (key, name) in KEYS.iter().filter_map(|key| Some((key, key.variable?))) {
-        let text = variable(name).filter(|value| !value.is_empty());
-        if let Some(value) = text.filter(|_| key.name != "other_projects" || may_be_read) {
+        if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
             layers.set(key, &Value::String(value.into()), SettingOrigin::Environment(name), &name);
         }
     }
     layers.settings.other_projects &= may_be_read;
+    if !may_be_read {
+        layers
+            .accepted
+            .retain(|value| value.name != "other_projects" || !matches!(value.origin, SettingOrigin::Environment(_)));
+    }
     layers.settings.disabled = is_set(&variable, "JIKIME_MEMORY_DISABLED");
     layers.settings.capture &= !is_set(&variable, NO_HISTORY);
     layers.finish()

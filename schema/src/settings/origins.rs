@@ -6,9 +6,7 @@ use serde_json::Value as Json;
 use toml::de::DeValue as Value;
 
 use super::catalogue::{KEYS, SettingKey};
-use super::load::{
-    AcceptedValue, LoadedSettings, NO_HISTORY, SettingsLayers, SettingsOwner, combine, is_absent, is_set, read_file,
-};
+use super::load::{AcceptedValue, NO_HISTORY, SettingsLayers, SettingsOwner, combine, is_absent, is_set, read_file};
 use super::user_file;
 use super::value::{SettingOrigin, parse_switch};
 use crate::files::environment;
@@ -63,8 +61,10 @@ pub(super) fn explain_from(
     let explain_key = |key: &SettingKey| {
         let mut setting = Setting::from_key(key);
         loaded.accepted.iter().filter(|value| value.name == key.name).for_each(|value| setting.apply(value));
-        if key.name == "capture" {
-            setting.apply_loaded(&loaded, is_set(&variable, NO_HISTORY));
+        match key.name {
+            "capture" => setting.apply_loaded(loaded.settings.capture, is_set(&variable, NO_HISTORY)),
+            "other_projects" => setting.apply_loaded(loaded.settings.other_projects, false),
+            _ => {}
         }
         setting
     };
@@ -102,19 +102,19 @@ impl Setting {
                 self.origins.push(origin);
             }
             (so_far, value) => {
-                *so_far = if self.name == "capture" { switch_to_bool(value) } else { value };
+                *so_far = if matches!(self.name, "capture" | "other_projects") { switch_to_bool(value) } else { value };
                 self.origins = vec![origin];
             }
         }
     }
 
-    /// Turns capture off if the loaded settings do.
-    fn apply_loaded(&mut self, loaded: &LoadedSettings, is_unwanted: bool) {
-        if loaded.settings.capture || self.value == Json::Bool(false) {
-            return;
+    /// Turns a switch off if the loaded settings do.
+    fn apply_loaded(&mut self, is_on: bool, is_unwanted: bool) {
+        if !is_on && self.value == Json::Bool(true) {
+            self.value = Json::Bool(false);
+            self.origins =
+                vec![if is_unwanted { SettingOrigin::Environment(NO_HISTORY) } else { SettingOrigin::Fallback }];
         }
-        self.value = Json::Bool(false);
-        self.origins = vec![if is_unwanted { SettingOrigin::Environment(NO_HISTORY) } else { SettingOrigin::Fallback }];
     }
 }
 
@@ -206,9 +206,18 @@ mod tests {
             ("edits = \"names\"", "edits = \"full\"", &[], "edits \"names\" user"),
             ("other_projects = true", "other_projects = true", &[], "other_projects true user"),
             ("", "other_projects = false", &[("JIKIME_OTHER_PROJECTS", "on")], "other_projects false project"),
+            ("", "", &[("JIKIME_OTHER_PROJECTS", "on")], "other_projects true JIKIME_OTHER_PROJECTS"),
         ] {
             assert_eq!(describe(&explained(user, project, variables)), [expected], "{user} {project} {variables:?}");
         }
+    }
+
+    #[test]
+    fn invalid_ban_stops_recording_and_other_projects() {
+        let unclear = explained("other_projects = true", "exclude = 3", &[]);
+        assert_eq!(describe(&unclear), ["capture false doubt", "other_projects false doubt"]);
+        let unclear = explained("", "other_projects = false", &[("JIKIME_OTHER_PROJECTS", "maybe")]);
+        assert_eq!(describe(&unclear), ["capture false doubt", "other_projects false project"]);
     }
 
     #[test]

@@ -32,7 +32,8 @@ impl GivenUp {
         self.terms.is_empty() && self.quantities.is_empty()
     }
 
-    /// Restricts one ordinary word to the subject of the statement, because a word such as "page" is in statements about many things.
+    /// Restricts one ordinary word to the subject of the statement, because a word such as "page" is in statements about many things. What
+    /// people order or decide to give up is the one that everybody knows.
     fn limited(mut self) -> Self {
         if self.scope == Scope::All && self.names.is_empty() && self.quantities.is_empty() && self.terms.len() < 2 {
             self.scope = Scope::Subject;
@@ -41,22 +42,28 @@ impl GivenUp {
     }
 }
 
-/// Finite verbs of [`GIVES_UP_NEXT`], which give something up as an order or if people do it: "the proxy drops connections" gives up nothing.
-static FINITE: WordList = WordList::words(
-    "abandon deprecate ditch drop dropped forget replace replaced retire scrap stop stopped throw delete deleted remove removed",
-);
+/// Phrases of [`GIVES_UP_NEXT`] that describe a state. Others give something up as an order or if people do it, because a program also drops
+/// connections and stops imports.
+static STATES: WordList = WordList::phrases("no longer|no more|done with|moving off|moved off|away from");
 
-/// Words before such verbs.
-static PEOPLE_AND_ORDERS: WordList = WordList::words(
-    "also and but cto finally he i ill im ive just lets lead legal management me must nobody now ops or people please product security \
-     she should so team then they to us we well weve will would you youll",
+/// Words for people, and words that may stand before an order or a decision.
+static PEOPLE: WordList = WordList::words(
+    "cto he i id ill im ive lead legal lets management ops people product security she team they us we wed well were weve you youd youll",
 );
-
-/// Words before "no X at all", which otherwise describes something: "the sandbox has no data at all".
-static PROPOSES_NONE: WordList = WordList::words("and but be do need needs so then use want wants with");
+static LEADS: WordList = WordList::words(
+    "actually agreed already also and but can could decided finally going gonna have id just might must need now ok okay or please really \
+     shall should simply so then time to want will would yeah yep yes",
+);
 
 /// Words after "is dropped" that say when it happens again and again.
-static HABITS: WordList = WordList::words("after if once unless when whenever");
+static HABITS: WordList =
+    WordList::words("after automatically daily during each every if nightly on once silently unless when whenever");
+
+/// Words before "로" that say how and not what: "자동으로".
+static MANNERS: WordList = WordList::words("강제 기본 별도 수동 실제 자동");
+
+/// Verbs of moving something from one place to another, which may have an object: "Redis에서 세션을 Postgres로 옮기자".
+static MOVES: WordList = WordList::words("갈아타 갈아탔 교체 옮기 옮겨 이전 전환");
 
 /// Words that precede something that is given up.
 static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
@@ -168,9 +175,9 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     }
     // "no brew at all"
     let is_at_all = |offset: usize| word(offset) == Some("at") && word(offset + 1) == Some("all");
-    let before = at.checked_sub(1).map(|before| tokens[before].text.as_str()).filter(|_| !tokens[at].begins_clause);
+    let clause = if tokens[at].begins_clause { &[] } else { &tokens[last_clause(&tokens[..at])..at] };
     if word(0) == Some("no")
-        && before.is_none_or(|before| PROPOSES_NONE.contains(before))
+        && is_of_people(clause)
         && let Some(end) = (2..5).find(|offset| is_at_all(*offset))
     {
         let mut none = collect(&tokens[at + 1..at + end], Scope::All);
@@ -178,14 +185,16 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         return Some(none);
     }
     // "don't forget X" gives up nothing.
-    if at > 0 && matches!(tokens[at - 1].text.as_str(), "dont" | "longer" | "never" | "not") {
-        return None;
-    }
-    if FINITE.contains(&tokens[at].text) && before.is_some_and(|before| !PEOPLE_AND_ORDERS.contains(before)) {
+    let before = clause.last().map_or("", |before| before.text.as_str());
+    if matches!(before, "dont" | "longer" | "never" | "nobody" | "not") {
         return None;
     }
     let (scope, phrase) =
         GIVES_UP_NEXT.iter().find_map(|(scope, phrases)| Some((*scope, phrases_at(phrases, &tokens[at..]).next()?)))?;
+    let is_verb = scope != Scope::Subject && !STATES.contains(phrase);
+    if is_verb && !is_of_people(clause) {
+        return None;
+    }
     let mut next = at + phrase.split(' ').count();
     if scope == Scope::All && tokens.get(next).is_some_and(|token| VERBS_BEHIND.contains(stem_of_verb(&token.text))) {
         next += 1;
@@ -221,7 +230,13 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         given_up.subject = collect(&tokens[start..at], Scope::Subject).terms;
     }
     // "Forget the CRDT" is about the one that everybody knows.
-    Some(if FINITE.contains(&tokens[at].text) { given_up } else { given_up.limited() })
+    Some(if is_verb { given_up } else { given_up.limited() })
+}
+
+/// Whether the beginning of a clause is about people, or has nothing but words that may stand before an order.
+fn is_of_people(clause: &[ProseToken]) -> bool {
+    let is_person = |token: &ProseToken| PEOPLE.contains(&token.text);
+    clause.iter().any(is_person) || clause.iter().all(|token| LEADS.contains(&token.text))
 }
 
 /// Returns the subject of a clause that says that it failed or goes.
@@ -257,10 +272,15 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     if token.particle == "에서" {
         // "Redis에서 Postgres로 바꾼다"
         let behind = &tokens[at + 1..];
-        let to = behind.iter().take(3).position(ProseToken::is_means)?;
-        let is_other = |token: &ProseToken| matches!(token.particle, "은" | "는" | "이" | "가" | "을" | "를");
-        let changes = |next: &ProseToken| CHANGES_TO.begins(&next.text) && !next.text.starts_with("내려받");
-        let is_change = !behind[..to].iter().any(is_other) && behind[to..].iter().take(3).any(changes);
+        let is_aim = |token: &ProseToken| token.is_means() && !MANNERS.contains(&token.text);
+        let to = behind.iter().take(3).position(is_aim)?;
+        let verb = behind[to..].iter().take(3).find(|next| CHANGES_TO.begins(&next.text))?;
+        let is_other = |token: &ProseToken| match token.particle {
+            "은" | "는" | "이" | "가" => true,
+            "을" | "를" => !MOVES.begins(&verb.text),
+            _ => false,
+        };
+        let is_change = !behind[..to].iter().any(is_other) && !verb.text.starts_with("내려받");
         return is_change.then(|| collect(&tokens[at..=at], Scope::All));
     }
     // "마이그레이션은 안 하기로"
@@ -288,7 +308,9 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     }
     let given_up = collect(&tokens[start..at], *scope);
     let is_event = token.text.starts_with('망') && given_up.terms.iter().all(|term| EVENTS.contains(term));
-    let given_up = if is_decided_against { given_up } else { given_up.limited() };
+    // "캐시 없애자" is about the one that everybody knows.
+    let is_proposed = is_decided_against || token.text.ends_with('자');
+    let given_up = if is_proposed { given_up } else { given_up.limited() };
     (!is_event).then_some(given_up)
 }
 

@@ -35,6 +35,12 @@ fn replaces(newer: &str, older: &str) -> bool {
     "분산 락은 걷어내고 조건부 UPDATE로 바꿉시다.",
     "Redisson 분산 락으로 SKU별로 잡는 걸로 하시죠."
 )]
+#[case::can("We can drop Redis", "Sessions are stored in Redis")]
+#[case::already("We have already dropped Celery", "Use Celery for background jobs")]
+#[case::after_longer("Builds take longer. Drop Redis.", "Sessions are stored in Redis")]
+#[case::ordered("Forget the tutorial", "A tutorial teaches the first level")]
+#[case::korean_ordered("튜토리얼 없애자", "튜토리얼로 첫 레벨을 가르친다")]
+#[case::korean_moved("Redis에서 세션을 Postgres로 옮기자", "캐시는 Redis에 둔다")]
 #[case::korean_quantity("이제 토큰 만료는 30분으로 한다", "토큰 만료는 15분")]
 fn change_replaces_the_older_statement(#[case] newer: &str, #[case] older: &str) {
     assert!(replaces(newer, older), "{:?}\n{:?}", Statement::of(newer), Statement::of(older));
@@ -76,6 +82,17 @@ fn change_replaces_the_older_statement(#[case] newer: &str, #[case] older: &str)
     "The mail queue goes with Nginx instead of Svelte",
     "The asset bundle goes with Redis instead of Nginx"
 )]
+#[case::what_a_program_must("The importer must stop on the first error", "Errors are logged as JSON")]
+#[case::what_a_program_will(
+    "The proxy will drop connections after 90 seconds",
+    "The connection pool holds ten connections"
+)]
+#[case::drag_and_drop("Add drag and drop uploads", "Uploads go to S3")]
+#[case::how_to_stop("Press Ctrl+C to stop the server", "The server listens on 8080")]
+#[case::nobody("Nobody stopped the importer, so it ran twice", "The importer runs every night")]
+#[case::needs_none("The build needs no network at all", "Network calls time out after 5 s")]
+#[case::habit_of_two_words("Temporary files are removed on exit", "Temporary files go to /var/tmp")]
+#[case::korean_manner("CI에서 자동으로 버전을 올린다", "CI는 GitHub Actions로 돌린다")]
 #[case::korean_place("비밀 값은 디스크에는 쓰지 않습니다.", "백업이 디스크를 다 씁니다")]
 #[case::korean_download("결제 내역 화면에서 영수증을 PDF로 내려받는다", "알림 설정 화면은 스위치 네 개로 한다")]
 #[case::korean_format("API에서 금액은 문자열로 내려야 한다", "API 버전은 헤더로 받는다")]

@@ -20,8 +20,9 @@ pub(super) fn closed(text: &str, tasks: &[&str]) -> Vec<usize> {
         let lower = part.to_lowercase();
         let phrase = CLOSINGS.iter().find(|phrase| lower.contains(**phrase))?;
         let count = if phrase.contains(" two") || phrase.contains(" both") { 2 } else { 1 };
-        let denies = |word: &str| word.ends_with("n't") || matches!(word, "not" | "nothing");
-        let is_denied = lower.split_whitespace().any(denies);
+        let denies = |word: &str| word.ends_with("n't") || word == "not";
+        let before_phrase = lower.split(phrase).next().unwrap_or_default();
+        let is_denied = lower.split_whitespace().any(denies) || before_phrase.contains("nothing");
         if is_denied || lower.trim_end().ends_with(['?', '？']) || names_everything_left(part) {
             return None;
         }
