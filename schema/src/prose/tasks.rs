@@ -157,7 +157,8 @@ fn is_enough(said: &[String], task: &str) -> bool {
         _ if is_korean => 4,
         _ => 2,
     };
-    said.len() >= 2 || terms(object).len() <= most
+    let words = terms(object).into_iter().filter(|term| !term.starts_with(|c: char| c.is_ascii_digit()));
+    said.len() >= 2 || words.count() <= most
 }
 
 /// Returns the terms of the person directly before a Korean verb: "CS" of "주문 보정은 CS에서 끝냈대요". Without hearsay, "에서" marks a place
@@ -299,6 +300,7 @@ mod tests {
     #[case::other_number("#483 is merged and applied.", "The PR is open as #482; it needs approval.", false)]
     #[case::one_word_of_many("Tests are in `voucher_spec`.", "the tests on the arm board are outstanding", false)]
     #[case::verb_of_the_task("The changelog is done.", "update the changelog for the release", true)]
+    #[case::values("The selected one has 5.2:1.", "contrast of the selected chip is 3.9:1 and needs 4.5:1", true)]
     #[case::place("The migration is in `db/migrate`.", "run the migration", false)]
     #[case::generic("Tests are updated.", "fix the flaky tests", false)]
     #[case::korean_generic("파일을 수정했습니다.", "설정 파일 백업", false)]

@@ -306,7 +306,7 @@ mod tests {
              | `CLAUDE_CODE_SKIP_PROMPT_HISTORY=1` | Nothing is recorded. This is Claude Code's own switch. |\n\
              | `OPENAI_API_KEY`, `GEMINI_API_KEY` | Keys of the services that make vectors. |\n\
              | `JIKIME_EMBEDDING_API_KEY` | The key of the configured service; overrides both. |\n\
-             | `JIKIME_EMBED_BACKFILL=0` | Make no vectors at the end of a session without a server. |\n\n\
+             | `JIKIME_EMBED_BACKFILL=0` | If no server runs, make no vectors at the end of a session. |\n\n\
              `memory_stats` and the brief report an invalid setting, and its default applies. If the invalid setting is one of\n",
         );
         let guards: Vec<_> =

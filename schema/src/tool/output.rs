@@ -154,7 +154,7 @@ pub struct MemoryDetails {
     /// `resolved` or `closed` if the failure is over or the task done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// The id of the memory that resolved it, or a few words.
+    /// The id of the memory that resolved or closed it, or a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled_by: Option<String>,
     /// How often it happened again.
@@ -220,7 +220,7 @@ pub struct StatsOutput {
     pub memories: u64,
     pub types: Vec<TypeCount>,
     pub sessions: u64,
-    /// Passages in the index.
+    /// Passages of notes in the index.
     pub chunks: u64,
     pub files: u64,
     /// Bytes of the store on disk.
@@ -291,7 +291,7 @@ pub struct EmbeddingStats {
 pub struct ReindexOutput {
     /// Files read.
     pub files: usize,
-    /// Passages created.
+    /// Passages of notes created.
     pub chunks: usize,
     /// Memories indexed.
     pub memories: usize,

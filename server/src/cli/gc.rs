@@ -20,7 +20,7 @@ pub(crate) struct GcArguments {
     /// [default: the setting gc_keep_bytes]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     keep_bytes: Option<u64>,
-    /// Also delete this type: `decision`, `convention` or `preference`, which are kept by default
+    /// Also delete these types, which are kept by default: `decision`, `convention`, `preference`; separated by commas
     #[arg(
         long,
         value_name = "TYPE",

@@ -225,7 +225,7 @@ impl ActionForm {
                 let candidate = candidate(engine, &self.kind, id, other)?;
                 engine.put_off(&candidate)?;
                 return Ok(ActionDone::with_message(language.of(
-                    format!("It returns in {REVIEW_PAUSE_DAYS} days."),
+                    format!("You will be asked again in {REVIEW_PAUSE_DAYS} days."),
                     format!("{REVIEW_PAUSE_DAYS}일 뒤에 다시 물어봅니다."),
                 )));
             }
