@@ -140,7 +140,7 @@ fn only_matching_task(report: &str, said: &[String], tasks: &[&str]) -> Option<u
     })
 }
 
-/// What states only a place.
+/// States that only name a place.
 static PLACES: WordList = WordList::phrases(" is in | are in | is at | are at | is under | are under ");
 
 /// Words that are in reports about anything.

@@ -194,7 +194,7 @@ pub(super) fn combine(
     let may_be_read = std::mem::replace(&mut layers.settings.other_projects, user.other_projects);
     // A project may be a stranger's: it can turn recording down, but not up against the user's settings.
     let settings = &mut layers.settings;
-    let raised = [
+    let refused = [
         ("capture", settings.capture && !user.capture),
         ("edits", settings.edits > user.edits),
         ("conclusions", settings.conclusions && !user.conclusions),
@@ -207,7 +207,7 @@ pub(super) fn combine(
     settings.anonymise |= user.anonymise;
     layers
         .accepted
-        .retain(|value| !matches!(value.origin, SettingOrigin::Project(_)) || !raised.contains(&(value.name, true)));
+        .retain(|value| !matches!(value.origin, SettingOrigin::Project(_)) || !refused.contains(&(value.name, true)));
     for (key, name) in KEYS.iter().filter_map(|key| Some((key, key.variable?))) {
         if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
             layers.set(key, &Value::String(value.into()), SettingOrigin::Environment(name), &name);

@@ -169,7 +169,7 @@ pub enum SettingOrigin {
     User(PathBuf),
     Project(PathBuf),
     Environment(&'static str),
-    /// Capture was turned off because a setting that may restrict recording is invalid.
+    /// A switch was turned off because a setting that may restrict recording is invalid.
     Fallback,
 }
 

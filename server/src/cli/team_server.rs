@@ -41,7 +41,7 @@ pub(super) enum TeamServerCommand {
     Invite {
         /// The name, as in `team init --author`
         name: String,
-        /// What the member may do
+        /// The rights of the member
         #[arg(long, default_value = "writer", value_parser = ["reader", "writer", "approver", "admin"])]
         role: String,
         /// For how many days the token is valid, at most 366

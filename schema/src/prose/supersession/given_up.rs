@@ -46,9 +46,9 @@ impl GivenUp {
 /// connections and stops imports.
 static STATES: WordList = WordList::phrases("no longer|no more|done with|moving off|moved off|away from");
 
-/// Words for people, and words that may stand before an order or a decision.
+/// Words for people, and words that may stand before an order or a decision; `id` is "I'd".
 static PEOPLE: WordList = WordList::words(
-    "cto he i id ill im ive lead legal lets management ops people product security she team they us we wed well were weve you youd youll",
+    "cto he i ill im ive lead legal lets management ops people product security she team they us we wed well were weve you youd youll",
 );
 static LEADS: WordList = WordList::words(
     "actually agreed already also and but can could decided finally going gonna have id just might must need now ok okay or please really \
