@@ -126,10 +126,10 @@ pub(super) fn crash_socket(field: &mut CrashRun, blow: &KillTime, random: &mut S
             other => field.add_finding(format!("a hook beside a server that was killed: {other:?}")),
         }
     }
-    if !client.is_running() {
+    // A server that was just killed may still be running.
+    if !client.close().status.success() {
         field.count_hit();
     }
-    client.kill();
 }
 
 /// Kills a save of a command or of a server, and repeats it.
