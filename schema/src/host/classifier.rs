@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 
 use crate::model::memory::MemoryType;
 pub(crate) use cues::introduces_steps;
-use cues::{CONVENTION, OPEN_STEP};
+use cues::{CONVENTION, ERROR_FIX, LEARNING, OPEN_STEP, PREFERENCE};
 use listed_steps::listed_steps;
 pub use message::Speaker;
 use message::{Judged, judged};
@@ -153,6 +153,10 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
             Some(class) => (class, probabilities[class].max(least[class])),
             None => confidence(probabilities),
         };
+        let teaches = matches!(class, LEARNING | ERROR_FIX) && stated.is_none();
+        if teaches && judged.speaker == Speaker::Person && plain::is_request(sentence) {
+            continue;
+        }
         let kind = KINDS[class];
         let has_cue = confidence < least[class] && cues::has_cue(class, sentence);
         let least = if has_cue { least[class] * WITH_CUE } else { least[class] };
@@ -192,6 +196,9 @@ fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, 
     let is_person = speaker == Speaker::Person;
     if let Some(kept) = plain::kind_to_remember(sentence).filter(|_| is_person) {
         return Some(kept);
+    }
+    if is_person && plain::is_preference(sentence) {
+        return Some(PREFERENCE);
     }
     if !is_person && plain::promises_a_rule(sentence) {
         return Some(CONVENTION);

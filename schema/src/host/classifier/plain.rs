@@ -117,6 +117,38 @@ pub(super) fn kind_to_remember(sentence: &str) -> Option<usize> {
     Some(plain_kind(rest).or_else(|| stated_kind(rest)).unwrap_or_else(plain))
 }
 
+/// Whether a person states a preference, wherever it is in a prompt: "I prefer pnpm over npm.", "저는 pnpm을 선호해요".
+pub(super) fn is_preference(sentence: &str) -> bool {
+    static FROM_NOW: WordList =
+        WordList::phrases("from now on, |from now on |going forward, |in general, |in general ");
+    static PREFERS: WordList = WordList::phrases("i prefer |i always prefer |i generally prefer |i strongly prefer ");
+    static COMPARES: WordList = WordList::phrases(" over | to | rather than | instead of ");
+    static HERE: WordList = WordList::phrases("this |that |it |the |option |to |your |our |if |not ");
+    static KOREAN_SELF: WordList = WordList::phrases("저는 |전 |나는 |난 ");
+    static KOREAN_PREFERS: WordList = WordList::phrases("선호해|선호해요|선호합니다|선호한다|선호함");
+    static KOREAN_BETTER: WordList = WordList::phrases("좋아|좋아요|좋습니다|좋다|더 편해|더 편해요|낫다|나아|나아요");
+    let folded = sentence.to_lowercase().replace('’', "'");
+    let said = without_lead_ins(folded.trim_start_matches(['-', '*', ' ']));
+    let said = FROM_NOW.iter().find_map(|opening| said.strip_prefix(opening)).unwrap_or(said);
+    if has_listed(&DOUBTS, said) {
+        return false;
+    }
+    let bare = said.trim_end_matches(['.', '!', '~', ' ']);
+    let preferred = PREFERS.iter().find_map(|opening| said.strip_prefix(opening));
+    preferred.is_some_and(|rest| COMPARES.occurs_in(rest) && !HERE.begins(rest))
+        || KOREAN_SELF.begins(said) && (KOREAN_PREFERS.ends(bare) || said.contains("보다 ") && KOREAN_BETTER.ends(bare))
+}
+
+/// Whether a person asks for work, which teaches nothing: "Please rebuild the importer so that it never books a line twice."
+pub(super) fn is_request(sentence: &str) -> bool {
+    static ORDERS: WordList = WordList::phrases(
+        "please |can you |could you |add |build |change |create |fix |implement |make |move |refactor |remove |rename |\
+         rewrite |run |write ",
+    );
+    let folded = sentence.to_lowercase();
+    ORDERS.begins(without_lead_ins(folded.trim_start_matches(['-', '*', ' '])))
+}
+
 /// Returns the start of the last clause that takes back what was said before it, in bytes.
 pub(super) fn last_retraction(text: &str) -> Option<usize> {
     let (mut start, mut last) = (0, None);
@@ -151,7 +183,17 @@ fn is_rule(said: &str) -> bool {
         || ALL.begins(said) && said.contains(" must ")
         || is_ban_for_all(said)
         || KOREAN_BANS.ends(bare) && !POINTS.begins(said)
-        || said.split_whitespace().any(|word| KOREAN_STANDING.contains(word)) && KOREAN_ORDERS.ends(bare)
+        || is_korean_rule(bare)
+}
+
+/// Whether a Korean order holds for good. In "비밀번호를 항상 가려서 보여주는 버튼을 추가해줘" it is the button that always hides something.
+fn is_korean_rule(bare: &str) -> bool {
+    static MAKES: WordList = WordList::phrases("추가|만들|구현|작성|넣어|개발|생성|붙여|그려");
+    let words: Vec<&str> = bare.split_whitespace().collect();
+    let Some(standing) = words.iter().rposition(|word| KOREAN_STANDING.contains(word)) else { return false };
+    let describes = words[standing + 1..].iter().any(|word| word.ends_with('는') && word.chars().count() > 1);
+    let is_made = words.iter().rev().take(2).any(|word| MAKES.begins(word));
+    KOREAN_ORDERS.ends(bare) && !(describes && is_made)
 }
 
 /// Whether a Korean order says what always comes before something: "배포하기 전에는 테스트를 먼저 돌려 주세요".
@@ -258,10 +300,25 @@ mod tests {
     #[case::condition("If Redis is too slow we will use memcached instead of it.", None)]
     #[case::others("The docs say to always run the linter.", None)]
     #[case::chat("Never mind, it works now.", None)]
+    #[case::korean_feature("로그인 화면에서 비밀번호를 항상 가려서 보여주는 버튼을 추가해줘.", None)]
+    #[case::korean_rule_of_work("새 API에는 항상 테스트를 추가해줘.", Some(CONVENTION))]
     #[case::korean_question("앞으로 뭐가 남았지", None)]
     #[case::korean_end("오늘은 여기까지 하자.", None)]
     fn plain_statement_has_a_kind(#[case] sentence: &str, #[case] expected: Option<usize>) {
         assert_eq!(plain_kind(sentence), expected);
+    }
+
+    #[rstest]
+    #[case::plain("I prefer pnpm over npm.", true)]
+    #[case::from_now("From now on I prefer spaces over tabs", true)]
+    #[case::now("ok, I prefer spaces over tabs now", true)]
+    #[case::korean("저는 pnpm을 선호해요", true)]
+    #[case::korean_comparison("나는 탭보다 스페이스가 좋아", true)]
+    #[case::one_of_these("I prefer the first over the second.", false)]
+    #[case::for_now("I prefer npm over pnpm for now.", false)]
+    #[case::korean_thanks("나는 좋아", false)]
+    fn preference_is_recognized(#[case] sentence: &str, #[case] expected: bool) {
+        assert_eq!(is_preference(sentence), expected);
     }
 
     #[rstest]
