@@ -12,7 +12,7 @@ use super::payload::{HookPayload, PatchHunk};
 use crate::files::regular_file;
 use crate::model::word_list::WordList;
 use crate::privacy::sanitizer::Sanitizer;
-use diff::{Changed, changed, shown};
+use diff::{Changed, changed, head_of_file, says_something, shown, shown_length};
 use fragment::{is_fragment, is_hidden_in};
 pub(crate) use symbol::{defines_next, defines_without_word};
 use symbol::{enclosing, is_definition};
@@ -26,10 +26,11 @@ const READ_BYTES: usize = 128 * 1024;
 /// How many bytes to drop at a cut end, which may contain an unrecognisable half of a secret.
 const CUT_MARGIN: usize = 8 * 1024;
 
-/// A file of at most this many lines is shown from its beginning. Of a longer one, a few lines of its head come first, then its
-/// definitions.
+/// A file of at most this many lines is shown from its beginning. Of a longer one, a few lines of its head, its first imports and its
+/// definitions are shown before others.
 const SMALL_FILE: usize = 12;
 const HEAD_LINES: usize = 2;
+const IMPORT_LINES: usize = 3;
 
 /// The longest file that is searched for the function around an edit, in bytes.
 const LARGEST_FILE: u64 = 1024 * 1024;
@@ -139,16 +140,36 @@ fn written(content: &str, sanitizer: &Sanitizer) -> Option<String> {
     if is_generated(&content) {
         return None;
     }
-    let lines: Vec<&str> = content.lines().skip_while(|line| is_preamble(line)).collect();
-    let (imports, others): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| is_import(line));
+    let lines: Vec<&str> =
+        content.lines().skip_while(|line| is_preamble(line)).filter(|line| says_something(line)).collect();
+    head_of_file(&selected(&lines, LONGEST_SUMMARY), LONGEST_SUMMARY)
+}
+
+/// Returns the lines of a new file that say most about it, in the order of the file, within a number of characters.
+fn selected<'t>(lines: &[&'t str], limit: usize) -> Vec<&'t str> {
+    let all = |kind: fn(&str) -> bool| lines.iter().enumerate().filter(move |(_, line)| kind(line)).map(|(at, _)| at);
+    let plain = all(|line| !is_import(line) && !is_definition(line));
     // People search for definitions more than for implementations.
-    let (defined, rest): (Vec<&str>, Vec<&str>) = others.iter().partition(|line| is_definition(line));
-    let head = rest.iter().take(HEAD_LINES).chain(&defined).chain(rest.iter().skip(HEAD_LINES)).chain(&imports);
-    let mut ordered: Vec<&str> = head.copied().collect();
-    if others.len() <= SMALL_FILE {
-        ordered = others.iter().chain(&imports).copied().collect();
+    let head = plain.clone().take(HEAD_LINES).chain(all(is_import).take(IMPORT_LINES));
+    let of_long_file = head.chain(all(is_definition)).chain(plain).chain(all(is_import));
+    let by_weight: Vec<usize> =
+        if lines.len() <= SMALL_FILE { (0..lines.len()).collect() } else { of_long_file.collect() };
+    let mut taken: Vec<usize> = Vec::new();
+    let mut left = limit;
+    for at in by_weight {
+        if taken.contains(&at) {
+            continue;
+        }
+        let Some(rest) = left.checked_sub(shown_length(lines[at])) else { break };
+        left = rest;
+        taken.push(at);
     }
-    shown(&Changed { before: Vec::new(), removed: Vec::new(), added: ordered }, LONGEST_SUMMARY)
+    // A single line may be longer than all that is shown.
+    if taken.is_empty() && !lines.is_empty() {
+        taken.push(0);
+    }
+    taken.sort_unstable();
+    taken.into_iter().map(|at| lines[at]).collect()
 }
 
 /// Summarises what a write changed in an existing file, according to the host.

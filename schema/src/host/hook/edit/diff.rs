@@ -10,6 +10,9 @@ const COMPARED_LINES: usize = 240;
 const LONGEST_LINE: usize = 160;
 const LONGEST_LEAD: usize = 40;
 
+/// The length of the mark, a space and the previous newline.
+const MARK_LENGTH: usize = 3;
+
 /// The most characters of removed lines if there are added ones.
 const LONGEST_REMOVED: usize = 120;
 
@@ -86,9 +89,10 @@ fn common(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
 
 /// Returns the changed lines within a number of characters, with `- ` before removed and `+ ` before added ones.
 pub(super) fn shown(changed: &Changed<'_>, limit: usize) -> Option<String> {
-    let says_something = |line: &&&str| line.chars().any(char::is_alphanumeric);
-    let text_of =
-        |lines: &[&str]| lines.iter().filter(says_something).map(|line| line.trim().to_owned()).collect::<Vec<_>>();
+    let text_of = |lines: &[&str]| {
+        let lines = lines.iter().filter(|line| says_something(line));
+        lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
     let (removed, added) = (text_of(&changed.removed), text_of(&changed.added));
     // Skip lines that only moved.
     let (gone, come): (Vec<String>, Vec<String>) = (
@@ -103,12 +107,28 @@ pub(super) fn shown(changed: &Changed<'_>, limit: usize) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// Returns lines of a new file, with their indentation, within a number of characters.
+pub(super) fn head_of_file(lines: &[&str], limit: usize) -> Option<String> {
+    let lines: Vec<String> = lines.iter().map(|line| line.trim_end().to_owned()).collect();
+    let mut text = String::new();
+    add(&mut text, '+', &lines, |_| None, limit);
+    (!text.is_empty()).then_some(text)
+}
+
+/// Returns how many characters a shown line of a new file takes.
+pub(super) fn shown_length(line: &str) -> usize {
+    line.trim_end().chars().count().min(LONGEST_LINE) + MARK_LENGTH
+}
+
+pub(super) fn says_something(line: &str) -> bool {
+    line.chars().any(char::is_alphanumeric)
+}
+
 /// Adds lines until the text is `limit` characters long.
 fn add<'l>(text: &mut String, mark: char, lines: &[String], other: impl Fn(usize) -> Option<&'l String>, limit: usize) {
     for (at, line) in lines.iter().enumerate() {
         let used = text.chars().count();
-        // The mark, a space and the previous newline.
-        let Some(left) = limit.checked_sub(used + 3).filter(|left| *left >= 8) else { break };
+        let Some(left) = limit.checked_sub(used + MARK_LENGTH).filter(|left| *left >= 8) else { break };
         let line = window(line, other(at).map(String::as_str), left.min(LONGEST_LINE));
         if !text.is_empty() {
             text.push('\n');

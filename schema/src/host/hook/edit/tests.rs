@@ -64,10 +64,23 @@ fn prose_is_shown_with_its_heading() {
 #[test]
 fn written_file_shows_its_head_or_its_changes() {
     let input = json!({"content": "// Copyright 2026\n\nfn main() {\n    run();\n}\n"});
-    assert_eq!(change_by("Write", &input).as_deref(), Some("+ fn main() {\n+ run();"));
+    assert_eq!(change_by("Write", &input).as_deref(), Some("+ fn main() {\n+     run();"));
     let patch = json!({"type": "update", "structuredPatch": [{"oldStart": 1, "lines": [" fn main() {", "-    walk();", "+    run();", " }"]}]});
     let shown = change_of("src/a.rs", "Write", &input, &patch);
     assert_eq!(shown.as_deref(), Some("- walk();\n+ run();"));
+}
+
+#[test]
+fn head_of_a_long_file_keeps_order_indentation_and_imports() {
+    let lines: String = (0..40).map(|n| format!("    value_{n} = {n}\n")).collect();
+    let content = format!(
+        "import os\nimport sys\n\nclass Loader:\n    def load(self):\n        pass\n{lines}\ndef last():\n    pass\n"
+    );
+    let shown = change_by("Write", &json!({"content": content})).unwrap();
+    let begins =
+        "+ import os\n+ import sys\n+ class Loader:\n+     def load(self):\n+         pass\n+     value_0 = 0\n";
+    assert!(shown.starts_with(begins) && shown.ends_with("\n+ def last():"), "{shown}");
+    assert!(shown.chars().count() <= LONGEST_SUMMARY, "{shown}");
 }
 
 #[test]
