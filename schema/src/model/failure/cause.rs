@@ -65,9 +65,10 @@ fn causes(lines: &[&str], kinds: &[LineKind], telling: &[usize]) -> Vec<usize> {
         if kind == LineKind::Cause && found.len() > MOST_LINES {
             // The first errors of a compiler usually cause the others. In a chain of exceptions, the last one was raised.
             let is_chain = is_exception(lines[found[found.len() - 1]].trim());
-            found = if is_chain { vec![found[0], found[found.len() - 1]] } else { found[..MOST_LINES].to_vec() };
+            found = if is_chain { vec![found[0], found[found.len() - 1]] } else { found };
         }
-        found.truncate(MOST_LINES);
+        let is_half = found.get(MOST_LINES - 1..=MOST_LINES).is_some_and(|two| is_pair(lines[two[0]], lines[two[1]]));
+        found.truncate(MOST_LINES + usize::from(is_half));
         if let [only] = found[..] {
             found.extend(details(lines, kinds, telling, only));
         }
@@ -88,6 +89,12 @@ fn causes(lines: &[&str], kinds: &[LineKind], telling: &[usize]) -> Vec<usize> {
     let mut found: Vec<usize> = first.into_iter().chain(last).collect();
     found.dedup();
     found
+}
+
+/// Whether two lines are the compared values of one assertion, of which one alone says little.
+fn is_pair(first: &str, second: &str) -> bool {
+    const PAIRS: [(&str, &str); 3] = [("left:", "right:"), ("Expected:", "Received:"), ("expected:", "actual:")];
+    PAIRS.iter().any(|(one, other)| first.trim_start().starts_with(one) && second.trim_start().starts_with(other))
 }
 
 /// Returns the lines that belong to a single cause: the text below a title, and the fields of a short report.

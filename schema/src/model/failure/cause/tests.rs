@@ -238,3 +238,18 @@ proptest::proptest! {
         proptest::prop_assert!(cause_of(&report, "/p").lines().count() <= 12);
     }
 }
+
+#[test]
+fn both_values_of_a_failed_assertion_are_extracted() {
+    check(
+        "running 1 test\ntest tests::it_opens ... FAILED\n\nfailures:\n\n---- tests::it_opens stdout ----\nthread 'tests::it_opens' panicked at src/store.rs:3:5:\nassertion `left == right` failed\n  left: 1\n right: 2\nstack backtrace:\n   0: rust_begin_unwind\n   1: core::panicking::panic_fmt\n   2: store::connect\n             at ./src/store.rs:3:5\ntest result: FAILED. 0 passed; 1 failed",
+        &[
+            "---- tests::it_opens stdout ----",
+            "thread 'tests::it_opens' panicked at src/store.rs:3:5:",
+            "assertion `left == right` failed",
+            "left: 1",
+            "right: 2",
+            "at ./src/store.rs:3:5",
+        ],
+    );
+}
