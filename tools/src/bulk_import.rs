@@ -239,7 +239,7 @@ impl BulkImporter {
         let Some(about) = known else { return Ok(None) };
         let (from, to) = (memory.at.unix() - COPY_SECONDS, memory.at.unix() + COPY_SECONDS);
         let is_noted = store.rows().is_repeated_between(&about, from, to)?;
-        let note = StateNote { about, at: memory.at, change: StateChange::Repeated };
+        let note = StateNote { about, at: memory.at, change: StateChange::Repeated(1) };
         Ok(Some(if is_noted { ImportDecision::Duplicate } else { ImportDecision::Repeats(note) }))
     }
 

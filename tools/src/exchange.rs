@@ -104,7 +104,7 @@ pub fn anonymise(anonymiser: Anonymiser, rows: &mut [MemoryRow], notes: &mut [Ve
         match &mut note.change {
             StateChange::Resolved(Settlement::DoneBy(by)) | StateChange::Closed(Settlement::DoneBy(by)) => clean(by),
             StateChange::Confirmed(fields) | StateChange::Reviewed(fields) => clean_fields(fields),
-            StateChange::Repeated | StateChange::Resolved(_) | StateChange::Closed(_) => {}
+            StateChange::Repeated(_) | StateChange::Resolved(_) | StateChange::Closed(_) => {}
         }
     }
 }
@@ -229,7 +229,7 @@ fn clean_note(note: StateNote, sanitizer: &Sanitizer) -> StateNote {
             StateChange::Confirmed(if sanitizer.clean(&json).text == json { fields } else { Map::new() })
         }
         StateChange::Reviewed(fields) => StateChange::Reviewed(sanitizer.clean_fields(fields).0),
-        StateChange::Repeated => StateChange::Repeated,
+        StateChange::Repeated(number) => StateChange::Repeated(number),
     };
     StateNote { change, ..note }
 }

@@ -119,6 +119,9 @@ struct CaptureTransaction<'k> {
     redactions: usize,
 }
 
+/// The most repeats of a failure in one second that are counted.
+const REPEATS_IN_A_SECOND: u32 = 20;
+
 impl CaptureTransaction<'_> {
     fn capture(&mut self, prepared: &PreparedMemory) -> Result<CaptureOutcome, StoreError> {
         let mut memory = prepared.to_memory();
@@ -129,7 +132,7 @@ impl CaptureTransaction<'_> {
             if is_replay && forgotten::is_forgotten(self.layout, &memory.content)? {
                 return Ok(CaptureOutcome::Forgotten);
             }
-            if let Some(row) = self.repeated(&memory)? {
+            if let Some(row) = self.repeated(&memory, is_replay)? {
                 return Ok(CaptureOutcome::Duplicate(Box::new(row)));
             }
             if let WriteTarget::Write(log) = &mut self.target {
@@ -174,16 +177,25 @@ impl CaptureTransaction<'_> {
 
     /// Returns the failure that a memory repeats, and adds a note about it. If another program is writing the log, the memory is not a
     /// repeat and is stored later as a whole.
-    fn repeated(&mut self, memory: &Memory) -> Result<Option<MemoryRow>, StoreError> {
+    fn repeated(&mut self, memory: &Memory, is_replay: bool) -> Result<Option<MemoryRow>, StoreError> {
         let WriteTarget::Write(_) = &self.target else { return Ok(None) };
-        if self.rows.by_id(&memory.id)?.is_some() {
+        if is_replay && self.rows.by_id(&memory.id)?.is_some() {
             return Ok(None);
         }
         let Some(row) = settled::repeated_by(self.rows, memory)? else { return Ok(None) };
         if !self.is_in_file(&row)? {
             return Ok(None);
         }
-        self.add_note(StateNote { about: row.memory.id.clone(), at: memory.at, change: StateChange::Repeated })?;
+        let (about, at) = (row.memory.id.clone(), memory.at);
+        let mut note = StateNote { about, at, change: StateChange::Repeated(1) };
+        // A failure in a loop may repeat several times in one second. A replay may be one of those that are known.
+        for number in 2..=REPEATS_IN_A_SECOND {
+            if is_replay || !self.rows.has_note(&note)? {
+                break;
+            }
+            note.change = StateChange::Repeated(number);
+        }
+        self.add_note(note)?;
         Ok(Some(row))
     }
 

@@ -20,8 +20,8 @@ pub struct StateNote {
 /// The kind of a state change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateChange {
-    /// It happened again.
-    Repeated,
+    /// It happened again. Several repeats in one second are numbered from 1.
+    Repeated(u32),
     /// A failure is settled.
     Resolved(Settlement),
     /// A task is done.
@@ -109,7 +109,10 @@ impl StateChange {
     /// Returns the change for a field of a note or for the columns of a row.
     pub(crate) fn of(name: &str, value: &Value) -> Option<Self> {
         match name {
-            "repeated" => (*value != Value::Bool(false)).then_some(Self::Repeated),
+            "repeated" => {
+                let number = value.as_u64().and_then(|number| number.try_into().ok());
+                (*value != Value::Bool(false)).then_some(Self::Repeated(number.unwrap_or(1)))
+            }
             "resolved" => Settlement::of(value).map(Self::Resolved),
             "closed" => Settlement::of(value).map(Self::Closed),
             CONFIRMED => match value {
@@ -124,7 +127,7 @@ impl StateChange {
 
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Repeated => "repeated",
+            Self::Repeated(_) => "repeated",
             Self::Resolved(_) => "resolved",
             Self::Closed(_) => "closed",
             Self::Confirmed(_) => CONFIRMED,
@@ -134,7 +137,8 @@ impl StateChange {
 
     pub(crate) fn value(&self) -> Value {
         match self {
-            Self::Repeated => Value::Bool(true),
+            Self::Repeated(..=1) => Value::Bool(true),
+            Self::Repeated(number) => (*number).into(),
             Self::Resolved(settlement) | Self::Closed(settlement) => settlement.value(),
             Self::Confirmed(fields) if fields.is_empty() => Value::Bool(true),
             Self::Confirmed(fields) | Self::Reviewed(fields) => Value::Object(fields.clone()),
@@ -220,7 +224,7 @@ impl MemoryState {
         let mut state = Self::default();
         for (at, change) in changes {
             match change {
-                StateChange::Repeated => {
+                StateChange::Repeated(_) => {
                     state.repeats = state.repeats.saturating_add(1);
                     state.repeated_at = Some(at);
                     // A failure that happens again was not settled.
@@ -302,7 +306,8 @@ mod tests {
         let resolved = note(StateChange::Resolved(Settlement::by("src/a.rs --> b")));
         insta::assert_snapshot!(resolved.to_comment(), @r#"<!-- note {"about":"0af3","at":"2026-01-28T10:30:00+09:00","resolved":"src/a.rs --\u003e b"} -->"#);
         for change in [
-            StateChange::Repeated,
+            StateChange::Repeated(1),
+            StateChange::Repeated(2),
             StateChange::Resolved(Settlement::Done),
             StateChange::Closed(Settlement::Undone),
             StateChange::Closed(Settlement::by("0af3")),
@@ -328,7 +333,7 @@ mod tests {
     #[test]
     fn repeated_failure_is_open_again() {
         let fixed = StateChange::Resolved(Settlement::by("0af4"));
-        let resolved = MemoryState::after([(at(1), &StateChange::Repeated), (at(2), &fixed)]);
+        let resolved = MemoryState::after([(at(1), &StateChange::Repeated(1)), (at(2), &fixed)]);
         let expected = MemoryState {
             phase: Phase::Resolved,
             settled_by: Some("0af4".to_owned()),
@@ -337,14 +342,14 @@ mod tests {
             repeated_at: Some(at(1)),
         };
         assert_eq!(resolved, expected);
-        let back = MemoryState::after([(at(2), &fixed), (at(3), &StateChange::Repeated)]);
+        let back = MemoryState::after([(at(2), &fixed), (at(3), &StateChange::Repeated(1))]);
         assert_eq!(back, MemoryState { repeats: 1, repeated_at: Some(at(3)), ..MemoryState::default() });
     }
 
     #[test]
     fn closed_task_stays_closed_until_reopened() {
         let (done, undone) = (StateChange::Closed(Settlement::Done), StateChange::Closed(Settlement::Undone));
-        let closed = MemoryState::after([(at(1), &done), (at(2), &StateChange::Repeated)]);
+        let closed = MemoryState::after([(at(1), &done), (at(2), &StateChange::Repeated(1))]);
         assert_eq!((closed.phase, closed.settled_at), (Phase::Closed, Some(at(1))));
         assert_eq!(MemoryState::after([(at(1), &done), (at(2), &undone)]), MemoryState::default());
     }

@@ -151,7 +151,7 @@ proptest! {
             let change = match n % 4 {
                 0 => StateChange::Closed(Settlement::by("merged --> #41")),
                 1 => StateChange::Resolved(Settlement::DoneBy("0af3".to_owned())),
-                2 => StateChange::Repeated,
+                2 => StateChange::Repeated(1),
                 _ => StateChange::Confirmed(Map::from_iter([("session".to_owned(), "a".into())])),
             };
             StateNote { about: row.memory.id, at: Moment::from_unix(1_769_563_800 + 86_400 * n as i64, Some(0)).unwrap(), change }

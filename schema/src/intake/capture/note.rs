@@ -95,7 +95,7 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         let id = failure(&mut store);
-        let notes = [StateNote { change: StateChange::Repeated, ..resolved(&id, 5) }, resolved(&id, 9)];
+        let notes = [StateNote { change: StateChange::Repeated(1), ..resolved(&id, 5) }, resolved(&id, 9)];
         for saved in [2, 0] {
             assert_eq!(append_notes(&mut store, &notes).unwrap(), NoteCounts { saved, waiting: 0 });
         }

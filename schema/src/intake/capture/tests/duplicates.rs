@@ -13,6 +13,25 @@ fn repeated_event_is_one_memory_and_one_entry() {
     assert_eq!(count_entries(&store), 1);
 }
 
+#[test]
+fn repeats_of_a_failure_in_one_second_are_counted() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let failed = || draft(MemoryType::Error, 0, "Bash failed: make\nno rule");
+    let first = id(capture(&mut store, failed()).unwrap());
+    for _ in 0..3 {
+        assert_eq!(id(capture(&mut store, failed()).unwrap()), first);
+    }
+    let repeats = |store: &Store| store.rows().by_id(&first).unwrap().unwrap().state.repeats;
+    assert_eq!(repeats(&store), 3);
+    let log = LogKind::Daily(failed().at.date()).file_name();
+    store.sync_log(&log).unwrap();
+    assert_eq!(repeats(&store), 3, "the log has them too");
+    let replayed = PreparedMemory { delivery: Delivery::Replay, ..prepare(failed()).unwrap() };
+    commit(&mut store, &replayed).unwrap();
+    assert_eq!(repeats(&store), 3, "the replay is known");
+}
+
 #[rstest]
 #[case::event(MemoryType::UserPrompt)]
 #[case::conclusion(MemoryType::Decision)]
