@@ -141,6 +141,10 @@ impl CaptureTransaction<'_> {
             if let Some(row) = find_duplicate(self.rows, &mut memory, self.kind)? {
                 if self.is_in_file(&row)? {
                     self.confirm(&row, &memory, prepared)?;
+                    if memory.attributes.done && row.is_open_task() && !is_replay {
+                        let change = StateChange::Closed(Settlement::Done);
+                        self.add_note(StateNote { about: row.memory.id.clone(), at: memory.at, change })?;
+                    }
                     return Ok(CaptureOutcome::Duplicate(Box::new(row)));
                 }
                 if row.memory.id == memory.id {

@@ -12,12 +12,14 @@ use reports::{
 mod closings;
 mod conditions;
 mod lists;
+mod marks;
 mod reports;
 
 pub use closings::{declined, done_as_ordered, dropped};
 use conditions::without_awaited;
 pub use conditions::{BLOCKED_BY, awaited, came_about, with_awaited_removed};
 pub use lists::{done_by_number, done_except_left, done_of_list, names_everything_left, reports_whole_list};
+pub use marks::{ends_with_done, without_checkbox};
 
 /// The maximum length of a text that is searched for finished tasks, in bytes.
 const LONGEST_TEXT: usize = 16 * 1024;

@@ -10,9 +10,10 @@ use schema::host::track_buffer::files_of_turn;
 use schema::intake::capture::CaptureOutcome;
 use schema::intake::prepare::{Destination, Draft, PreparedMemory, TEXT_LIMIT, metadata_error, prepare};
 use schema::log::{LogKind, find_lines};
-use schema::model::memory::{MemoryAttributes, MemoryId};
+use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
+use schema::prose::tasks;
 use schema::settings;
 use schema::store::{MemoryRow, Store, SyncedLog};
 use schema::tool::{SaveInput, SaveOutput};
@@ -55,18 +56,39 @@ pub(super) fn prepare_save(
         )));
     }
     let supersedes = input.supersedes.as_deref().map(|id| find_superseded(store, id.trim())).transpose()?;
+    let (content, done) = match input.kind {
+        MemoryType::Task => state_of_saved(store, &input.content, supersedes.as_ref())?,
+        _ => (input.content.as_str(), false),
+    };
+    let also = input.also.clone();
     let draft = Draft {
         session_id: session_id.to_owned(),
         kind: input.kind,
-        content: input.content.clone(),
+        content: content.to_owned(),
         at,
-        attributes: MemoryAttributes { supersedes, also: input.also.clone(), metadata, ..MemoryAttributes::default() },
+        attributes: MemoryAttributes { done, supersedes, also, metadata, ..MemoryAttributes::default() },
         destination: if input.long_term { Destination::LongTerm } else { Destination::DailyLog },
     };
     let sanitizer = settings::load(store.layout()).sanitizer;
     let nothing_left = || ToolError::Invalid("content is empty without its <private> parts".to_owned());
     let prepared = prepare(draft, &sanitizer).ok_or_else(nothing_left)?;
     add_code(store, checkout, &sanitizer, prepared)
+}
+
+/// Returns the text of a saved task without its checkbox, and whether it is done.
+fn state_of_saved<'t>(
+    store: &Store,
+    content: &'t str,
+    supersedes: Option<&MemoryId>,
+) -> Result<(&'t str, bool), ToolError> {
+    let (text, is_ticked) = tasks::without_checkbox(content);
+    if is_ticked || tasks::ends_with_done(text) {
+        return Ok((text, true));
+    }
+    let replaced = supersedes.map(|id| store.rows().by_id(id)).transpose()?.flatten();
+    let task = replaced.filter(|row| row.memory.kind == MemoryType::Task);
+    let reports_it = task.is_some_and(|row| !tasks::finished(text, &[&row.memory.content]).is_empty());
+    Ok((text, reports_it))
 }
 
 /// Adds the code that a memory is about. If the same text is saved again, this is the same code.

@@ -5,9 +5,10 @@ use schema::model::memory::{MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::state_note::{Settlement, StateChange, StateNote};
 use schema::prose::tasks;
-use schema::store::{MemoryFilter, MemoryRow, StoreError};
+use schema::store::{MemoryFilter, MemoryRow, Store, StoreError};
 
 use super::Engine;
+use super::get::resolve_id;
 use crate::error::ToolError;
 
 /// A task and what becomes of it.
@@ -51,10 +52,7 @@ impl Engine {
             return Ok(TaskState::Open);
         };
         // A task that waited for another one is open when that is done.
-        let other = match MemoryId::parse(&awaited) {
-            Some(id) => self.with_repair(|engine| Ok(engine.store.rows().by_id(&id)?))?,
-            None => None,
-        };
+        let other = self.with_repair(|engine| find_awaited(&engine.store, &awaited))?;
         Ok(match other {
             Some(other) if !other.is_open_task() => TaskState::Open,
             Some(other) => TaskState::Blocked(other.memory.content),
@@ -127,6 +125,18 @@ impl Engine {
     }
 }
 
+/// Returns the memory that a task waits for, if it names one by its id or by the beginning of it. Words are no id.
+fn find_awaited(store: &Store, awaited: &str) -> Result<Option<MemoryRow>, ToolError> {
+    let is_hex = awaited.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let whole = MemoryId::parse(awaited).map(|id| store.rows().by_id(&id)).transpose()?.flatten();
+    if whole.is_some() || !is_hex {
+        return Ok(whole);
+    }
+    // An ambiguous beginning names nothing.
+    let Ok(Some(id)) = resolve_id(store, awaited) else { return Ok(None) };
+    Ok(store.rows().by_id(&id)?)
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -177,6 +187,48 @@ mod tests {
         assert_eq!(states(&mut engine)[1].1, TaskState::Open, "nothing is in its way any more");
         let again = engine.reopen_task(&first).unwrap();
         assert_eq!(again.state, TaskState::Open);
+    }
+
+    #[rstest]
+    #[case::whole(32)]
+    #[case::short(8)]
+    fn task_waits_for_another_that_its_text_names(#[case] length: usize) {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let id = save(&mut engine, MemoryType::Task, "Z: publish", None, None);
+        let short = &id[..length];
+        save(&mut engine, MemoryType::Task, &format!("A: announce (blocked by {short})"), None, None);
+        save(&mut engine, MemoryType::Task, &format!("B: mail the users, blocked by {short}"), None, None);
+        let blocked = || TaskState::Blocked("Z: publish".to_owned());
+        let found = |engine: &mut Engine| states(engine).into_iter().map(|(_, state)| state).collect::<Vec<_>>();
+        assert_eq!(found(&mut engine), [blocked(), blocked(), TaskState::Open]);
+        engine.close_task(&id, None).unwrap();
+        assert_eq!(found(&mut engine), [TaskState::Open, TaskState::Open, TaskState::Done(None)]);
+    }
+
+    #[rstest]
+    #[case::open("- [ ] Renew the key", None, ("Renew the key", TaskState::Open))]
+    #[case::ticked("[x] Renew the key", None, ("Renew the key", TaskState::Done(None)))]
+    #[case::word("Renew the key: done", None, ("Renew the key: done", TaskState::Done(None)))]
+    #[case::same_text("- [x] Renew the key of the shop", Some("Renew the key of the shop"),
+        ("Renew the key of the shop", TaskState::Done(None)))]
+    #[case::report("The key of the shop is renewed.", Some("Renew the key of the shop"),
+        ("The key of the shop is renewed.", TaskState::Done(None)))]
+    #[case::another("Renew the key of the office", Some("Renew the key of the shop"),
+        ("Renew the key of the office", TaskState::Open))]
+    fn marks_of_a_saved_task_say_its_state(
+        #[case] text: &str,
+        #[case] before: Option<&str>,
+        #[case] (content, state): (&str, TaskState),
+    ) {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let before = before.map(|before| save(&mut engine, MemoryType::Task, before, None, None));
+        save(&mut engine, MemoryType::Task, text, None, before.as_deref());
+        let states = states(&mut engine);
+        let is_superseded = |found: &TaskState| matches!(found, TaskState::Done(Some(_)));
+        let found: Vec<_> = states.iter().filter(|(_, state)| !is_superseded(state)).collect();
+        assert_eq!(found, [&(content.to_owned(), state)]);
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn find_awaited(content: &str) -> Option<AwaitedPart> {
 
 /// Markers in lower case, with a bracket or a dash if the words alone are ambiguous.
 static MARKS: WordList = WordList::phrases(
-    "(blocked by|(blocked on|(blocked:|(waiting for|(waits for|— blocked by|- blocked by|blocked by:|(대기:|(막힘:",
+    "(blocked by|(blocked on|(blocked:|(waiting for|(waits for|— blocked by|- blocked by|, blocked by|blocked by:|(대기:|(막힘:",
 );
 
 /// Whether a text says that what a task waits for came about: "Kim approved it this morning" for "the review of Kim".
@@ -166,6 +166,7 @@ mod tests {
     #[case::bracket("Release 1.2 (blocked by: the review of Kim)", "{}", Some("the review of Kim"))]
     #[case::waiting("Cut over DNS (waiting for the certificate)", "{}", Some("the certificate"))]
     #[case::dash("Cut over DNS — blocked by legal.", "{}", Some("legal"))]
+    #[case::comma("Announce the release, blocked by 0af312aa", "{}", Some("0af312aa"))]
     #[case::korean("인증서 교체 (대기: 보안팀 승인)", "{}", Some("보안팀 승인"))]
     #[case::open("Find out what is blocked by the firewall", "{}", None)]
     #[case::empty("Release (blocked by: )", "{}", None)]
