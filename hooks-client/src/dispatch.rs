@@ -85,7 +85,9 @@ pub(crate) fn dispatch(
         }
         EventKind::BeforeCompaction => {
             let interrupted = session.save_open_turn(None);
-            let saved = session.save_prepared(&session.prepare_conclusions_since_compaction(transcript));
+            let open_prompt = interrupted.as_ref().ok().and_then(|turn| turn.prompt.as_ref()?.memory.clone());
+            let concluded = session.prepare_conclusions_since_compaction(transcript, open_prompt.as_ref());
+            let saved = session.save_prepared(&concluded);
             // The turn continues after the compaction.
             interrupted
                 .and_then(|turn| turn.prompt.map_or(Ok(()), |prompt| session.record_turn_start(&prompt)))

@@ -222,26 +222,37 @@ impl HookSession<'_> {
         self.prepare_anchored(conclusions::drafts_of_prompt(&said_in, prompt, &before, self.sanitizer), &[])
     }
 
-    /// Returns the conclusions since the last compaction, before their words leave the context. Most are known already.
-    pub(crate) fn prepare_conclusions_since_compaction(&self, transcript: Option<&str>) -> Vec<PreparedMemory> {
+    /// Returns the conclusions since the last compaction, before their words leave the context. Most are known already. `open_prompt` is the
+    /// memory of the prompt that has no final answer yet.
+    pub(crate) fn prepare_conclusions_since_compaction(
+        &self,
+        transcript: Option<&str>,
+        open_prompt: Option<&MemoryId>,
+    ) -> Vec<PreparedMemory> {
         let path = transcript.filter(|_| self.settings.conclusions);
         let said = path.and_then(|path| utterances(Path::new(path), ReadFrom::LastCompaction).ok());
         let mut before = LastTurn::default();
         let said_by = |speaker, at| ConclusionSource { session_id: &self.session_id, source: None, speaker, at };
-        let concluded = said.into_iter().flatten().flat_map(|said| match said {
-            Utterance::Prompt { text, at } => {
-                let said_in = said_by(Speaker::Person, at);
-                let drafts = conclusions::drafts_of_prompt(&said_in, &text, &before, self.sanitizer);
-                before.begin(&text);
-                drafts
+        let mut drafts: Vec<Draft> = Vec::new();
+        let mut turn_start = 0;
+        for said in said.into_iter().flatten() {
+            match said {
+                Utterance::Prompt { text, at } => {
+                    let said_in = said_by(Speaker::Person, at);
+                    turn_start = drafts.len();
+                    drafts.extend(conclusions::drafts_of_prompt(&said_in, &text, &before, self.sanitizer));
+                    before.begin(&text);
+                }
+                Utterance::Answer { text, at } => {
+                    before.answer.clone_from(&text);
+                    drafts.extend(conclusions::drafts(&said_by(Speaker::Agent, at), [text.as_str()], self.sanitizer));
+                }
+                Utterance::Summary { .. } => {}
             }
-            Utterance::Answer { text, at } => {
-                before.answer.clone_from(&text);
-                conclusions::drafts(&said_by(Speaker::Agent, at), [text.as_str()], self.sanitizer)
-            }
-            Utterance::Summary { .. } => Vec::new(),
-        });
-        let mut drafts: Vec<Draft> = concluded.collect();
+        }
+        for draft in &mut drafts[turn_start..] {
+            draft.attributes.source = open_prompt.cloned();
+        }
         drafts.drain(..drafts.len().saturating_sub(CONCLUSIONS_AT_COMPACTION));
         self.prepare_anchored(drafts, &[])
     }

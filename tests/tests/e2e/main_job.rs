@@ -183,6 +183,28 @@ fn decision_is_saved_before_compaction() {
 }
 
 #[test]
+fn conclusion_before_compaction_names_its_prompt() {
+    let sandbox = sandbox!();
+    let asked = "Please change the queue of the mailer.";
+    let prompt = sandbox.prompt_event(asked);
+    sandbox.run_hook("memory-prompt-save", &prompt.to_string()).assert_success();
+    let line = |kind: &str, text: &str| {
+        json!({ "type": kind, "timestamp": "2026-01-28T01:30:15Z", "message": { "role": kind, "content": text } })
+            .to_string()
+    };
+    let said = line("assistant", "We decided to use SQS for the mailer queue instead of RabbitMQ.");
+    let mut event = sandbox.event("PreCompact.auto");
+    event["session_id"] = prompt["session_id"].clone();
+    let transcript = sandbox.write("transcript.jsonl", line("user", asked) + "\n" + &said + "\n");
+    event["transcript_path"] = transcript.to_string_lossy().into();
+    sandbox.run_hook("memory-flush", &event.to_string()).assert_success();
+    let listed = sandbox.run_cli(["list", "--json"]).assert_success().json();
+    let id_of = |kind: &str| listed.as_array().unwrap().iter().find(|row| row["type"] == kind).unwrap()["id"].clone();
+    let shown = sandbox.run_cli(["show", "--json", id_of("decision").as_str().unwrap()]).assert_success().json();
+    assert_eq!(shown["memory"]["source"], id_of("user_prompt"), "{shown:#}");
+}
+
+#[test]
 fn prompt_of_an_older_host_is_saved() {
     let sandbox = sandbox!();
     let event = sandbox.event("2.1.20/UserPromptSubmit").to_string();
