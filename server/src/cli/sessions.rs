@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use schema::model::word_list::WordList;
 use schema::store::SessionRow;
 use serde::Serialize;
 use tools::engine::{Engine, HistoryFilter};
@@ -94,13 +95,23 @@ pub(crate) fn run_sessions(engine: &mut Engine, printer: &Printer, arguments: Se
         true if is_narrowed => "No sessions match.\n".to_owned(),
         true => "There are no sessions yet.\n".to_owned(),
         false => {
-            render_by_day(&sessions, columns.unwrap_or(PIPED_LIST_COLUMNS))
+            let detail = if let [_] = sessions[..] { SessionDetail::Full } else { SessionDetail::Short };
+            render_by_day(&sessions, columns.unwrap_or(PIPED_LIST_COLUMNS), detail)
                 + &remaining_note("sessions", more as u64, arguments.limit, columns)
         }
     })
 }
 
-fn render_by_day(sessions: &[SessionRow], columns: usize) -> String {
+/// How much of a session is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SessionDetail {
+    /// A few lines, because others follow.
+    Short,
+    /// The whole summary, and where and how the session ran.
+    Full,
+}
+
+fn render_by_day(sessions: &[SessionRow], columns: usize, detail: SessionDetail) -> String {
     let mut text = String::new();
     let mut day = String::new();
     for session in sessions {
@@ -110,12 +121,12 @@ fn render_by_day(sessions: &[SessionRow], columns: usize) -> String {
             let _ = writeln!(text, "{gap}{STRONG}{date}{STRONG:#}");
             day = date;
         }
-        render_session(&mut text, session, columns);
+        render_session(&mut text, session, columns, detail);
     }
     text
 }
 
-fn render_session(text: &mut String, session: &SessionRow, columns: usize) {
+fn render_session(text: &mut String, session: &SessionRow, columns: usize, detail: SessionDetail) {
     let room = columns.saturating_sub(2);
     let title = fit_columns(&session_title(session.title.as_deref()), room);
     let _ = writeln!(text, "  {STRONG}{title}{STRONG:#}");
@@ -137,22 +148,61 @@ fn render_session(text: &mut String, session: &SessionRow, columns: usize) {
     if !session.files.is_empty() {
         let _ = writeln!(text, "  {DIM}{}{DIM:#}", render_files(&session.files, room));
     }
-    if let Some(summary) = &session.summary {
-        let lines = wrap(&one_line(without_title(summary, session.title.as_deref())), room);
-        let more = if lines.len() > 2 { " …" } else { "" };
-        for (at, line) in lines.iter().take(2).enumerate() {
-            let line = if at == 1 { fit_columns(&format!("{line}{more}"), room) } else { line.clone() };
-            let _ = writeln!(text, "  {line}");
+    let summary = session.summary.as_deref().map(|summary| without_title(summary, session.title.as_deref()));
+    for line in summary.into_iter().flat_map(|summary| summary_lines(summary, room, detail)) {
+        let _ = writeln!(text, "  {line}");
+    }
+    if detail == SessionDetail::Full {
+        for line in wrap(&render_place(session), room) {
+            let _ = writeln!(text, "  {DIM}{line}{DIM:#}");
         }
     }
 }
+
+/// Where and with which model a session ran, and how it ended.
+fn render_place(session: &SessionRow) -> String {
+    let parts = [
+        ("branch", "branch"),
+        ("start_branch", "begun on"),
+        ("commit", "commit"),
+        ("start_commit", "begun at"),
+        ("model", "model"),
+        ("end_reason", "ended by"),
+    ];
+    let parts = parts.into_iter().filter_map(|(name, label)| Some(format!("{label} {}", text_of(session, name)?)));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// The lines of a summary. If others follow, a part takes one line, and the first part at most two.
+fn summary_lines(summary: &str, room: usize, detail: SessionDetail) -> Vec<String> {
+    let is_composed = COMPOSED_PARTS.begins(summary);
+    if detail == SessionDetail::Full {
+        return summary.lines().map(one_line).flat_map(|line| wrap(&line, room)).collect();
+    }
+    // The files have a line of their own.
+    let mut parts = summary.lines().filter(|line| !line.starts_with(CHANGED_FILES)).map(one_line);
+    let first = if is_composed { parts.next().unwrap_or_default() } else { one_line(summary) };
+    let lines = wrap(&first, room);
+    let more = if lines.len() > 2 { " …" } else { "" };
+    let cut = |(at, line): (usize, &String)| match at {
+        1 => fit_columns(&format!("{line}{more}"), room),
+        _ => line.clone(),
+    };
+    let first: Vec<String> = lines.iter().take(2).enumerate().map(cut).collect();
+    first.into_iter().chain(parts.filter(|_| is_composed).map(|part| fit_columns(&part, room))).collect()
+}
+
+/// The beginnings of the parts of a summary that was composed at the end of a session.
+static COMPOSED_PARTS: WordList = WordList::phrases("Outcome: |Open: |Changed: |Ran: |Failed: |About: ");
+const CHANGED_FILES: &str = "Changed: ";
 
 /// A summary without the line that repeats the title.
 fn without_title<'s>(summary: &'s str, title: Option<&str>) -> &'s str {
     let Some((first, rest)) = summary.split_once('\n') else { return summary };
     let (first, title) = (one_line(first), one_line(title.unwrap_or_default()));
     // Both are cut, at different lengths.
-    let is_title = !title.is_empty() && (first.starts_with(&title) || title.starts_with(first.trim_end_matches('…')));
+    let title = title.trim_end_matches('…');
+    let is_title = !title.is_empty() && (first.starts_with(title) || title.starts_with(first.trim_end_matches('…')));
     if is_title { rest } else { summary }
 }
 
@@ -214,9 +264,14 @@ mod tests {
             errors: 1,
             memories: 20,
             summary: Some(
-                "결제 웹훅이 두 번 처리되는 문제를 고쳐줘\nOutcome: It acknowledged before the commit.".to_owned(),
+                "결제 웹훅이 두 번 처리되는 문제를 고쳐줘\nOutcome: It acknowledged before the commit.\nChanged: README.md\n\
+                 Ran: cargo test --workspace\nFailed: cargo test: assertion failed, the queue has 2 items (resolved)"
+                    .to_owned(),
             ),
-            details: serde_json::Map::from_iter([("branch".to_owned(), "fix/webhook".into())]),
+            details: serde_json::Map::from_iter(
+                [("branch", "fix/webhook"), ("commit", "8ab1f0c"), ("model", "opus"), ("end_reason", "clear")]
+                    .map(|(name, value)| (name.to_owned(), value.into())),
+            ),
         }
     }
 
@@ -233,6 +288,8 @@ mod tests {
           10:30 1 h 05 min  4f368b8b  5 prompts, 1 error  fix/webhook
           3 files: src/billing/webhook.rs, src/billing/retry.rs, README.md
           Outcome: It acknowledged before the commit.
+          Ran: cargo test --workspace
+          Failed: cargo test: assertion failed, the queue has 2 items (resolved)
           (no prompt)
           10:30 1 h 05 min  4f368b8b  0 prompts  fix/webhook
         ");
@@ -243,13 +300,34 @@ mod tests {
           3 files: src/billing/webho… and 2 more
           Outcome: It acknowledged before the
           commit.
+          Ran: cargo test --workspace
+          Failed: cargo test: assertion failed,…
           (no prompt)
           10:30 1 h 05 min  4f368b8b  0 prompts
         ");
     }
 
+    #[test]
+    fn only_session_is_shown_in_full() {
+        let shown = render_by_day(&[session()], 60, SessionDetail::Full);
+        insta::assert_snapshot!(anstream::adapter::strip_str(&shown).to_string(), @r"
+        2026-01-28
+          결제 웹훅이 두 번 처리되는 문제를 고쳐줘 [2J
+          10:30 1 h 05 min  4f368b8b  5 prompts, 1 error
+          3 files: src/billing/webhook.rs and 2 more
+          Outcome: It acknowledged before the commit.
+          Changed: README.md
+          Ran: cargo test --workspace
+          Failed: cargo test: assertion failed, the queue has 2
+          items (resolved)
+          branch fix/webhook, commit 8ab1f0c, model opus, ended by
+          clear
+        ");
+    }
+
     fn render_plain(columns: usize) -> String {
         let quiet = SessionRow { title: None, files: vec![], summary: None, errors: 0, prompts: 0, ..session() };
-        anstream::adapter::strip_str(&render_by_day(&[session(), quiet], columns)).to_string()
+        let shown = render_by_day(&[session(), quiet], columns, SessionDetail::Short);
+        anstream::adapter::strip_str(&shown).to_string()
     }
 }

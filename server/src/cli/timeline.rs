@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use schema::model::memory::MemoryType;
 use schema::store::Locator;
 use serde::Serialize;
 use tools::engine::{DaySummary, Engine, HistoryFilter, SessionDay};
@@ -12,10 +13,13 @@ use super::list::ListedMemory;
 use super::output::{DIM, KIND, Printer, STRONG, short_id};
 use super::pager::{NARROW, PIPED_LIST_COLUMNS};
 use super::sessions::{render_counts, render_files, session_title, short_session_id};
-use super::terminal_text::{count_with_unit, display_width, fit_columns};
+use super::terminal_text::{count_with_unit, display_width, fit_columns, one_line};
 
 /// Indentation: columns of a session's times with spaces.
 const INDENT: usize = 15;
+
+/// The most lines of a summary after its first. A composed one has six.
+const SUMMARY_PARTS: usize = 6;
 
 #[derive(Debug, Args)]
 pub(crate) struct TimelineArguments {
@@ -135,19 +139,37 @@ fn add_session_day(text: &mut String, visit: &SessionDay, columns: usize) {
 fn add_memory(text: &mut String, memory: &ListedMemory, columns: usize) {
     let id = short_id(&memory.id);
     let kind = memory.kind;
+    // Each part of a summary has its line, so that a long one hides no other.
+    let (first, parts) = match memory.kind {
+        MemoryType::SessionSummary => {
+            let mut parts = memory.content.lines().map(one_line).filter(|part| !part.is_empty());
+            (parts.next().unwrap_or_default(), parts.take(SUMMARY_PARTS).collect())
+        }
+        _ => (memory.one_line(), Vec::new()),
+    };
+    let indent = if columns < NARROW { 4 } else { INDENT };
+    let room = columns.saturating_sub(indent);
+    let add_parts = |text: &mut String| {
+        for part in &parts {
+            let _ = writeln!(text, "{:indent$}{}", "", fit_columns(part, room));
+        }
+    };
     if columns < NARROW {
         let _ = writeln!(text, "  {KIND}{kind}{KIND:#} {DIM}{id}{DIM:#}");
-        let _ = writeln!(text, "    {}", fit_columns(&memory.one_line(), columns.saturating_sub(4)));
+        let _ = writeln!(text, "    {}", fit_columns(&first, room));
+        add_parts(text);
         return;
     }
     // The text begins where the titles of sessions do, unless the type is longer.
     let kind = format!("{:<width$}", kind.as_str(), width = INDENT - 4);
     let room = columns.saturating_sub(kind.len() + display_width(id) + "      ".len());
-    let _ = writeln!(text, "  {KIND}{kind}{KIND:#}  {}  {DIM}{id}{DIM:#}", fit_columns(&memory.one_line(), room));
+    let _ = writeln!(text, "  {KIND}{kind}{KIND:#}  {}  {DIM}{id}{DIM:#}", fit_columns(&first, room));
+    add_parts(text);
 }
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
     use schema::model::moment::Moment;
 
     use super::*;
@@ -189,6 +211,25 @@ mod tests {
           decision 0af312aa
             Acknowledge webhooks only after the…
         ");
+    }
+
+    #[rstest]
+    #[case::wide(80, "  session_summary  Fix the webhook")]
+    #[case::narrow(40, "    Fix the webhook")]
+    fn each_part_of_a_summary_has_its_line(#[case] columns: usize, #[case] first: &str) {
+        let long = "a long command ".repeat(20);
+        let content =
+            format!("Fix the webhook\nOutcome: Done twice.\nRan: {long}\nFailed: make (open)\nAbout: webhook");
+        let mut memory = ListedMemory::example(&content);
+        memory.kind = MemoryType::SessionSummary;
+        let mut text = String::new();
+        add_memory(&mut text, &memory, columns);
+        let text = anstream::adapter::strip_str(&text).to_string();
+        assert!(text.contains(first), "{text}");
+        for part in ["Outcome: Done twice.", "Ran: a long", "Failed: make (open)", "About: webhook"] {
+            assert!(text.lines().any(|line| line.trim_start().starts_with(part)), "{part}: {text}");
+        }
+        assert!(text.lines().all(|line| display_width(line) <= columns), "{text}");
     }
 
     fn render_plain(columns: usize) -> String {
