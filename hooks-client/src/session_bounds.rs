@@ -25,9 +25,7 @@ impl HookSession<'_> {
         if !captures || !self.layout.memory_db().exists() || self.layout.verify_dirs().is_err() {
             return;
         }
-        let place = SessionPlace { model: payload.model.clone(), ..SessionPlace::checked_out(self.directory) }
-            .cleaned(self.sanitizer);
-        self.log_unless_busy(session_context::record_start(self.layout, &self.session_id, &place));
+        self.record_start(payload.model.clone());
         let before = Moment::from_unix(self.now.unix() - SESSION_IDLE_SECONDS, Some(self.now.offset_seconds()));
         let session_id = self.session_id.clone();
         let missing = self
@@ -39,6 +37,18 @@ impl HookSession<'_> {
         self.log_unless_busy(saved);
     }
 
+    /// Records where a session begins, if the store did not exist when it started.
+    pub(crate) fn begin_late(&self) {
+        if !session_context::has_recorded_start(self.layout, &self.session_id) {
+            self.record_start(None);
+        }
+    }
+
+    fn record_start(&self, model: Option<String>) {
+        let place = SessionPlace { model, ..SessionPlace::checked_out(self.directory) }.cleaned(self.sanitizer);
+        self.log_unless_busy(session_context::record_start(self.layout, &self.session_id, &place));
+    }
+
     /// Records the summary of a session that ends.
     pub(crate) fn close_session(&mut self, payload: &HookPayload) -> Result<(), StoreError> {
         if !self.layout.memory_db().exists() {
@@ -48,7 +58,10 @@ impl HookSession<'_> {
         let end =
             SessionPlace { model, end_reason: payload.reason.clone(), ..SessionPlace::checked_out(self.directory) }
                 .cleaned(self.sanitizer);
-        let place = end.begun_at(session_context::recorded_start(self.layout, &self.session_id));
+        let place = SessionPlace {
+            acknowledgements: session_context::count_acknowledgements(self.layout, &self.session_id),
+            ..end.begun_at(session_context::recorded_start(self.layout, &self.session_id))
+        };
         let (session_id, now) = (self.session_id.clone(), self.now);
         // Codex ends the server at the same time, which then holds the database for a moment.
         if self.open_store().is_err_and(|error| error.is_busy()) {

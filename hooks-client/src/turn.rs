@@ -9,6 +9,7 @@ use schema::host::code::anchored::CodePlace;
 use schema::host::conclusions::{self, ConclusionSource, Speaker};
 use schema::host::failed_topics;
 use schema::host::hook::{ToolUse, is_edit_tool};
+use schema::host::session_context;
 use schema::host::track_buffer::{self, ToolUses, TurnPrompt};
 use schema::host::transcript::{
     ReadFrom, TranscriptThread, TurnTexts, Utterance, last_answer, last_turn, texts_of_turn, utterances,
@@ -86,6 +87,13 @@ impl HookSession<'_> {
         let id = asked.as_ref().map(PreparedMemory::id);
         let ended = self.save_turn(asked);
         let begun = self.record_turn_start(&TurnPrompt { memory: id.clone() });
+        if begun.is_ok() {
+            self.begin_late();
+            // A command of the host says nothing to the model.
+            if part == SavedPart::Conclusions && !prompt.trim_start().starts_with('/') {
+                self.log_unless_busy(session_context::record_acknowledgement(self.layout, &self.session_id));
+            }
+        }
         let before = ended.as_ref().ok().cloned().unwrap_or_default();
         let mut concluded = self.prepare_open_turn_conclusions(before, transcript, Some(prompt));
         // An acknowledgement concludes nothing by itself, but may accept what was recommended.

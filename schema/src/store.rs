@@ -20,6 +20,7 @@ mod team;
 
 pub use database_kind::DatabaseKind;
 pub use handle::{ReadOnlyReason, Snapshot, Store, StoreAccess, StoreError};
+pub(crate) use history::ACKNOWLEDGEMENTS;
 pub use history::{RecallCount, SessionRow};
 pub(crate) use id_claims::IdClaims;
 pub use id_claims::claim_rank;

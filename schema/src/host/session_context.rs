@@ -2,8 +2,8 @@
 //! it asks.
 //!
 //! `track/SESSION.given` has a line for each memory: how it was given, when, and its id. A line `compacted` says that the context before it
-//! is gone, a line `reminded` that the model was asked to save memories, and a line `began` has the branch and commit at the start of the
-//! session.
+//! is gone, a line `reminded` that the model was asked to save memories, a line `agreed` that a prompt only agreed, and a line `began` has
+//! the branch and commit at the start of the session.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -30,6 +30,9 @@ const BEGAN: &str = "began";
 
 /// Begins the line of the reminder to save memories.
 const REMINDED: &str = "reminded";
+
+/// Begins the line of a prompt that only agreed and is no memory.
+const AGREED: &str = "agreed";
 
 /// The size in bytes from which the file no longer grows. The session may then get memories again.
 const LARGEST_FILE: u64 = 1024 * 1024;
@@ -108,6 +111,23 @@ pub fn take_reminder(layout: &Layout, session_id: &str) -> Result<bool, StoreErr
 pub fn record_start(layout: &Layout, session_id: &str, start: &SessionPlace) -> Result<(), StoreError> {
     let json = Value::Object(start.fields());
     append(layout, session_id, &format!("{BEGAN} {} {json}\n", Moment::now().rfc3339()))
+}
+
+/// Records that a prompt of a session only agreed.
+pub fn record_acknowledgement(layout: &Layout, session_id: &str) -> Result<(), StoreError> {
+    append(layout, session_id, &format!("{AGREED} {}\n", Moment::now().rfc3339()))
+}
+
+/// Returns how many prompts of a session only agreed.
+pub fn count_acknowledgements(layout: &Layout, session_id: &str) -> u64 {
+    let text = read(&layout.session_file(session_id, GIVEN)).unwrap_or_default();
+    text.lines().filter(|line| line.starts_with(AGREED)).count() as u64
+}
+
+/// Whether the start of a session is recorded.
+pub fn has_recorded_start(layout: &Layout, session_id: &str) -> bool {
+    let text = read(&layout.session_file(session_id, GIVEN)).unwrap_or_default();
+    text.lines().any(|line| line.starts_with(BEGAN))
 }
 
 /// Returns the record of a session's first start, or an empty one if it cannot be read.

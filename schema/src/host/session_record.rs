@@ -20,7 +20,7 @@ use crate::prose::gist::{gist, shortened};
 use crate::prose::small_talk::{is_small_talk, is_substantial};
 use crate::prose::tasks;
 use crate::prose::terms::{ProseToken, terms, tokens};
-use crate::store::{MemoryFilter, MemoryRow, Rows};
+use crate::store::{ACKNOWLEDGEMENTS, MemoryFilter, MemoryRow, Rows};
 
 /// How many memories of a session are read, the last ones.
 const READ_MEMORIES: usize = 240;
@@ -104,6 +104,8 @@ pub struct SessionPlace {
     pub start_branch: Option<String>,
     pub start_commit: Option<String>,
     pub end_reason: Option<String>,
+    /// The number of prompts that only agreed and are no memories.
+    pub acknowledgements: u64,
 }
 
 impl SessionPlace {
@@ -118,6 +120,7 @@ impl SessionPlace {
             start_branch: clean(self.start_branch),
             start_commit: clean(self.start_commit),
             end_reason: clean(self.end_reason),
+            acknowledgements: self.acknowledgements,
         }
     }
 
@@ -144,6 +147,7 @@ impl SessionPlace {
             start_branch: text("start_branch"),
             start_commit: text("start_commit"),
             end_reason: text("end_reason"),
+            acknowledgements: metadata.get(ACKNOWLEDGEMENTS).and_then(Value::as_u64).unwrap_or_default(),
         }
     }
 
@@ -156,12 +160,14 @@ impl SessionPlace {
             ("start_commit", &self.start_commit),
             ("end_reason", &self.end_reason),
         ];
-        values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into()))).collect()
+        let fields = values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into())));
+        let agreed = (self.acknowledgements > 0).then(|| (ACKNOWLEDGEMENTS.to_owned(), self.acknowledgements.into()));
+        fields.chain(agreed).collect()
     }
 }
 
 /// Returns the summary of a session that ends at this moment, or `None` if there is nothing to summarise or nothing new since the last
-/// summary.
+/// summary, neither in the session nor in its place.
 pub fn closing_summary(
     rows: Rows<'_>,
     session_id: &str,
@@ -171,10 +177,14 @@ pub fn closing_summary(
     let Some(record) = SessionRecord::compose(rows, session_id)? else { return Ok(None) };
     let earlier = composed_summaries(rows, session_id)?.into_iter().next();
     let Some(content) = record.summary() else { return Ok(None) };
-    if earlier.as_ref().is_some_and(|earlier| earlier.memory.content == content) {
+    let metadata = place.fields();
+    let is_same = |earlier: &MemoryRow| {
+        let known = SessionPlace::of(&earlier.memory.attributes.metadata);
+        earlier.memory.content == content && known == SessionPlace::of(&metadata)
+    };
+    if earlier.as_ref().is_some_and(is_same) {
         return Ok(None);
     }
-    let metadata = place.fields();
     let supersedes = earlier.map(|row| row.memory.id);
     Ok(Some(Draft {
         attributes: MemoryAttributes { supersedes, metadata, auto: true, ..MemoryAttributes::default() },
@@ -334,7 +344,7 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
                 }
             }
             // An answer after small talk may still report on the work before it.
-            MemoryType::AssistantResponse if is_substantial(content) => {
+            MemoryType::AssistantResponse if is_substantial(content) || tasks::reports_result(content) => {
                 if let Some(turn) = turns.last_mut().filter(|turn| is_open || turn.answered.is_none())
                     && let Some(outcome) = gist(beginning(content), LONGEST_OUTCOME)
                 {

@@ -338,7 +338,7 @@ fn find_duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlit
         memory.id = MemoryId::derive(&memory.session_id, memory.kind, &memory.at, &memory.content, ordinal);
         match rows.by_id(&memory.id)? {
             // A daily log already has this text in the same second, so its id is taken.
-            Some(row) if long_term && row.path != LONG_TERM_FILE => {}
+            Some(row) if long_term && row.path != LONG_TERM_FILE || replaces_same_text(memory, &row) => {}
             Some(row) => return Ok(Some(row)),
             None => break,
         }
@@ -348,6 +348,7 @@ fn find_duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlit
     for in_long_term in places {
         if let Some(row) =
             rows.find_duplicate(memory, *in_long_term, &bound(-REPEAT_SECONDS), &bound(REPEAT_SECONDS))?
+            && !replaces_same_text(memory, &row)
         {
             return Ok(Some(row));
         }
@@ -361,7 +362,15 @@ fn find_duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlit
     if memory.kind.is_event() {
         return Ok(None);
     }
-    rows.find_same_conclusion(memory, long_term)
+    Ok(rows.find_same_conclusion(memory, long_term)?.filter(|row| !replaces_same_text(memory, row)))
+}
+
+/// Whether a composed summary replaces one with the same text because the session ended somewhere else or for another reason.
+fn replaces_same_text(memory: &Memory, row: &MemoryRow) -> bool {
+    memory.kind == MemoryType::SessionSummary
+        && memory.attributes.auto
+        && memory.attributes.supersedes.as_ref() == Some(&row.memory.id)
+        && memory.attributes.metadata != row.memory.attributes.metadata
 }
 
 #[cfg(test)]

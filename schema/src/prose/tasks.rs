@@ -5,6 +5,7 @@ use crate::privacy::output_text::clean_line;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{count_shared_terms, is_hangul, terms};
 
+pub(crate) use reports::reports_result;
 use reports::{
     DOUBTS, ENDS, IRREGULAR, KOREAN_ENDS, OPEN, OPEN_WORDS, STATES, references, reports_an_end, without_quotations,
 };

@@ -15,6 +15,7 @@ pub struct SessionRow {
     pub ended: Moment,
     /// The first line of the first prompt that asks for something, or else of the first prompt.
     pub title: Option<String>,
+    /// With those that only agreed, once the session has ended.
     pub prompts: u64,
     /// The files that the session changed, relative to the project, in the order of their first change.
     pub files: Vec<String>,
@@ -40,6 +41,9 @@ pub struct RecallCount {
     pub row: MemoryRow,
     pub last: Option<String>,
 }
+
+/// The field of a summary's metadata for the number of prompts that only agreed and are no memories.
+pub(crate) const ACKNOWLEDGEMENTS: &str = "acknowledgements";
 
 /// Selects the row of a session, with the offset of its first memory for local times.
 const SESSION: &str = "SELECT id, started_at, ended_at, title, prompts, files, tools, errors, summary,
@@ -114,17 +118,19 @@ fn read_session(row: &SqlRow<'_>) -> rusqlite::Result<SessionRow> {
         moment.and_then(|at| Moment::from_unix(at.unix(), offset)).ok_or_else(|| conversion_error(column, "no time"))
     };
     let number = |column: usize| row.get::<_, i64>(column).map(|number| number.max(0).unsigned_abs());
+    let details: Map<String, Value> = details.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+    let acknowledgements = details.get(ACKNOWLEDGEMENTS).and_then(Value::as_u64).unwrap_or_default();
     Ok(SessionRow {
         id: row.get(0)?,
         started: at(1)?,
         ended: at(2)?,
         title: row.get(3)?,
-        prompts: number(4)?,
+        prompts: number(4)?.saturating_add(acknowledgements),
         files: serde_json::from_str(row.get_ref(5)?.as_str()?).unwrap_or_default(),
         tool_count: number(6)?,
         errors: number(7)?,
         memories: number(9)?,
         summary: row.get(8)?,
-        details: details.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default(),
+        details,
     })
 }

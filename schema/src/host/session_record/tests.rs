@@ -1,3 +1,5 @@
+use rstest::rstest;
+
 use crate::files::database::LockTimeout;
 use crate::intake::capture::capture;
 use crate::intake::prepare::Draft;
@@ -101,6 +103,7 @@ fn second_session_end_replaces_the_summary() {
     let (_project, mut store) = store(&SESSION);
     let at = |second: i64| Moment::from_unix(1_769_563_900 + second, Some(32_400)).unwrap();
     let place = SessionPlace {
+        acknowledgements: 2,
         end_reason: Some("clear".to_owned()),
         branch: Some("main".to_owned()),
         ..SessionPlace::default()
@@ -110,8 +113,14 @@ fn second_session_end_replaces_the_summary() {
     assert_eq!(first.attributes.metadata["branch"], "main");
     capture(&mut store, first.clone(), &Sanitizer::default()).unwrap();
     let session = store.rows().session("s").unwrap().unwrap();
-    assert_eq!((session.summary, session.ended), (Some(first.content.clone()), at(0)));
+    assert_eq!((session.summary, session.ended, session.prompts), (Some(first.content.clone()), at(0), 3 + 2));
     assert_eq!(close(&store, 5), None, "nothing happened since");
+    let moved = SessionPlace { branch: Some("feature".to_owned()), ..place.clone() };
+    let elsewhere = closing_summary(store.rows(), "s", &moved, at(5)).unwrap().unwrap();
+    assert_eq!(elsewhere.content, first.content);
+    capture(&mut store, elsewhere, &Sanitizer::default()).unwrap();
+    let session = store.rows().session("s").unwrap().unwrap();
+    assert_eq!(session.details["branch"], "feature", "the same text may end elsewhere");
     let said = |kind, content: &str, second| {
         let attributes = MemoryAttributes::default();
         Draft { kind, content: content.to_owned(), at: at(second), attributes, ..first.clone() }
@@ -127,7 +136,7 @@ fn second_session_end_replaces_the_summary() {
         .list(&MemoryFilter { kind: Some(MemoryType::SessionSummary), ..MemoryFilter::default() }, 9)
         .unwrap();
     assert_eq!(second.attributes.supersedes.as_ref(), Some(&known[0].memory.id));
-    assert_eq!(SessionRecord::compose(store.rows(), "s").unwrap().unwrap().place, place);
+    assert_eq!(SessionRecord::compose(store.rows(), "s").unwrap().unwrap().place, moved);
 }
 
 #[test]
@@ -141,4 +150,17 @@ fn unfinished_session_gets_its_summary_later() {
     assert_eq!(found.iter().map(|draft| draft.at).collect::<Vec<_>>(), [at(8)]);
     capture(&mut store, found.into_iter().next().unwrap(), &Sanitizer::default()).unwrap();
     assert_eq!(missing(&store, "new", 3_600), []);
+}
+
+#[rstest]
+#[case::state("The exporter now writes CSV.", true)]
+#[case::past("Fixed the bug in the parser.", true)]
+#[case::nothing("Nothing is running now.", false)]
+#[case::done("Done.", false)]
+#[case::question("Is the parser fixed now?", false)]
+fn short_answer_with_a_result_is_the_outcome(#[case] answer: &str, #[case] is_outcome: bool) {
+    let (_project, store) =
+        store(&[(MemoryType::UserPrompt, "Change the f file, please."), (MemoryType::AssistantResponse, answer)]);
+    let record = SessionRecord::compose(store.rows(), "s").unwrap().unwrap();
+    assert_eq!(record.outcome.map(|(text, _)| text).as_deref(), Some(answer).filter(|_| is_outcome));
 }

@@ -1,7 +1,7 @@
 //! Recognises sentences that report that something happened.
 
 use crate::model::word_list::WordList;
-use crate::prose::terms::is_hangul;
+use crate::prose::terms::{is_hangul, terms};
 
 /// Removes what others said, and the Korean particle after it: `You said: "it is done"`.
 pub(super) fn without_quotations(sentence: &str) -> String {
@@ -37,6 +37,16 @@ pub(super) fn reports_an_end(sentence: &str) -> bool {
         || STATES.occurs_in(&lower)
         || words.clone().any(|word| ENDS.contains(word))
 }
+
+/// Whether a short answer states what was done or what holds now: "Fixed the bug in the parser.", "The exporter now writes CSV."
+pub(crate) fn reports_result(answer: &str) -> bool {
+    let lower = answer.to_lowercase();
+    let holds_now = || lower_words(&lower).any(|word| word == "now") && !is_no_report(answer);
+    terms(answer).len() >= LEAST_RESULT_TERMS && (reports_an_end(answer) || holds_now())
+}
+
+/// The fewest distinctive terms of an answer that states a result.
+const LEAST_RESULT_TERMS: usize = 2;
 
 pub(super) fn is_kana(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{30ff}')
