@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schema::files::database::LockTimeout;
 use schema::host::brief::{Brief, BriefRequest, brief};
 use schema::host::code::anchored::checkout_root;
 use schema::host::hook::{ContextEvent, SessionSource, add_context, continue_turn, warn_at_start};
@@ -14,8 +15,9 @@ use schema::store::{StoreError, hook_log};
 
 use crate::hook_session::HookSession;
 
-/// The size in bytes from which the files of a team are left to servers and commands, because a hook has one second.
-const TEAM_LIMIT: u64 = 4 * 1024 * 1024;
+/// The most bytes of changed logs that a brief reads first, and of the files of a team. The rest is left to servers and commands, because
+/// a hook has one second.
+const CATCH_UP_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// The tokens from which a session counts as long. Hosts compact contexts of 200,000 tokens at about 160,000.
 const LONG_CONTEXT: u64 = 120_000;
@@ -44,16 +46,17 @@ impl HookSession<'_> {
         if !is_wanted {
             return Ok(None);
         }
-        // Create no store before there is something to record, or to read from a team.
-        if !self.layout.memory_db().exists() && !self.layout.team_dir().is_dir() {
+        // Create no store before there is something to record or to read.
+        let has_files = || self.layout.markdown_files().is_ok_and(|files| !files.is_empty());
+        if !self.layout.memory_db().exists() && !has_files() {
             return Ok(None);
         }
         let checkout = checkout_root(self.directory, self.layout.project());
         let session_id = self.session_id.clone();
         let store = self.open_store()?;
+        // The databases may have been deleted, the logs edited, or the project cloned with them.
         if store.require_writable().is_ok()
-            && store.team_size().is_ok_and(|size| size <= TEAM_LIMIT)
-            && let Err(error) = store.catch_up_with_team()
+            && let Err(error) = store.catch_up_within(CATCH_UP_LIMIT, LockTimeout::Hook.duration())
         {
             // The brief then uses the rows of the last synchronisation.
             hook_log::append_error(store.layout(), &error);

@@ -9,6 +9,7 @@ mod knowledge;
 mod long_term;
 mod offers;
 mod personal;
+mod revised;
 mod work;
 
 use std::path::Path;
@@ -25,8 +26,8 @@ use knowledge::Knowledge;
 const EXPLAINED_SIZE: usize = 500;
 const LONGEST_PROJECT: usize = 40;
 
-/// How many of the last sessions have their open tasks listed. Most older tasks are done, so they are only counted, unless somebody saved
-/// them on purpose.
+/// How many of the last sessions have their open tasks listed first. Many older tasks are done, so they get only what space is left, unless
+/// somebody saved them on purpose.
 const LISTED_SESSIONS: usize = 2;
 
 /// The input for a brief.
@@ -69,7 +70,7 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     );
     let long_term = long_term::section(layout, rows, &knowledge)?;
     let sessions = work::real_sessions(rows, session_id)?;
-    let tasks = knowledge.tasks(work::start_of_last(LISTED_SESSIONS, &sessions));
+    let [tasks, old_tasks] = knowledge.tasks(work::start_of_last(LISTED_SESSIONS, &sessions));
     let mut sections = vec![problems, long_term];
     let details = match source {
         SessionSource::Compact => {
@@ -100,10 +101,16 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     if source != SessionSource::Clear {
         sections.push(knowledge.failures());
     }
+    sections.push(old_tasks);
     sections.extend(details);
     let opening = opening(&shortened(&project, LONGEST_PROJECT), source, size);
     let around = opening.chars().count() + CLOSING.len();
-    let Filled { text, ids } = fill(sections, size.saturating_sub(around));
+    let space = size.saturating_sub(around);
+    // Reading more sessions takes time.
+    if sections.iter().map(BriefSection::size).sum::<usize>() < space {
+        sections.extend(work::older(rows, session_id, sessions, &knowledge)?);
+    }
+    let Filled { text, ids } = fill(sections, space);
     Ok((!text.is_empty()).then(|| Brief { text: opening + &text + CLOSING, ids }))
 }
 

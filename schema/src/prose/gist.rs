@@ -62,8 +62,8 @@ fn prose(text: &str) -> Vec<String> {
     paragraphs
 }
 
-/// Returns the text of a list item.
-fn list_item(line: &str) -> Option<&str> {
+/// Returns the text of a list item: "1. renew the key", "- [ ] renew the key".
+pub(crate) fn list_item(line: &str) -> Option<&str> {
     let bullet = ["- ", "* ", "• ", "+ "].iter().find_map(|mark| line.strip_prefix(mark));
     let numbered = || {
         let digits = line.bytes().take_while(u8::is_ascii_digit).count();

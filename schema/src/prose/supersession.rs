@@ -5,16 +5,17 @@
 //!
 //! | rule | sign of change | also required |
 //! | --- | --- | --- |
-//! | gives up | "no longer X", "X, not Y", "instead of X", "from X to Y", "drop X", "X 대신", "X 말고", "X 는 취소", "X はやめて" | the older text contains all of X and shares another term; if people give it up, or if a name or several words are gone completely, no other term |
+//! | gives up | "no longer X", "X, not Y", "instead of X", "prefer Y over X", "from X to Y", "drop X", "X 대신", "X 말고", "X 는 취소", "X はやめて" | the older text contains all of X and shares another term, or chooses X and the newer text is about nothing else; if people give it up, or if a name or several words are gone completely, no other term |
 //! | another quantity | another number with the same unit | the terms of one are among those of the other, with two in common or a word of change |
 //! | goes back | chooses something that the older text gave up, or returns to something ("rollback after all", "역시 서버로") | a word of change |
 //! | leaves | complains about a name or a number, and then changes to something else | the older text chooses that name or has that number |
-//! | another choice | both choose a name for the same terms | "the S is X", "S 는 X", or a word of change |
+//! | another choice | both choose a name for the same terms | "the S is X", "X as the S", "S 는 X", or a word of change |
 
-use self::choices::{choices, defines, is_change, returns_to};
+use self::choices::{choices, defines, is_change, is_used_as, returns_to};
 pub use self::edits::{changes_of_edits, names_of_removed_files};
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
 pub use self::passages::{StatementIndex, without_replaced};
+pub(crate) use self::reversals::is_plain;
 pub use self::reversals::{left_for_another, reversals};
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{quantities, tokens};
@@ -68,7 +69,7 @@ impl Statement {
             quantities: quantities(&tokens),
             given_up: given_up(&tokens).into_iter().chain(japanese_given_up(text)).collect(),
             choices: choices(&tokens),
-            defines: defines(&tokens),
+            defines: defines(&tokens) || is_used_as(&tokens),
             changes: tokens.iter().enumerate().any(|(at, token)| is_change(&tokens, at, token)),
             mentions_past: tokens.iter().any(|token| PAST.contains(&token.text)),
             returns_to: returns_to(&tokens),
@@ -89,6 +90,11 @@ impl Statement {
     /// Whether it gives something up, or returns to something.
     fn reverses(&self) -> bool {
         !self.given_up.is_empty() || !self.returns_to.is_empty()
+    }
+
+    /// Whether it gives up something with this term.
+    pub(crate) fn gives_up_term(&self, term: &String) -> bool {
+        self.given_up.iter().any(|given_up| given_up.terms.contains(term))
     }
 
     /// Returns its terms and numbers, also of what it gives up. It shares one with each statement that it replaces.
@@ -135,9 +141,16 @@ impl Statement {
             let mentions_subject = given_up.subject.iter().all(|term| older.terms.contains(term));
             let shares_another =
                 self.terms.iter().any(|term| !given_up.terms.contains(term) && older.terms.contains(term));
-            let is_enough = shares_another || given_up.scope == Scope::All && !given_up.terms.is_empty();
+            let is_enough = shares_another
+                || given_up.scope == Scope::All && !given_up.terms.is_empty()
+                || self.is_only_choice() && older.choices.iter().any(|name| given_up.terms.contains(name));
             has_all && !gives_it_up_as_well && mentions_subject && is_enough
         })
+    }
+
+    /// Whether it says nothing but what is chosen and what is given up for it: "use Paddle instead of Stripe".
+    fn is_only_choice(&self) -> bool {
+        self.terms.iter().all(|term| self.choices.contains(term) || self.gives_up_term(term))
     }
 
     fn sets_another_quantity(&self, older: &Self) -> bool {

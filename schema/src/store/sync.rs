@@ -1,6 +1,7 @@
 //! Synchronises the rows with a log after any change: a crash during capture, an edit by a person, git, or a deletion.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs;
 use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
@@ -79,6 +80,28 @@ impl Store {
             return Ok(CatchUpOutcome::AlreadyInSync);
         }
         self.catch_up_stale(path, timeout)
+    }
+
+    /// Synchronises the rows of changed logs, the newest first, of at most `limit` bytes together, and the files of the team up to the same
+    /// limit. The rest, and logs that another program is writing, are left to a process with more time.
+    pub fn catch_up_within(&mut self, limit: u64, timeout: Duration) -> Result<(), StoreError> {
+        let changed = self.changed_logs()?;
+        let (of_team, mut logs): (Vec<String>, Vec<String>) =
+            changed.into_iter().partition(|path| LogKind::from_path(path) == Some(LogKind::Team));
+        if !of_team.is_empty() && self.team_size().is_ok_and(|size| size <= limit) {
+            self.sync_team()?;
+        }
+        // `MEMORY.md` comes first, and daily logs are named for their dates.
+        logs.sort_unstable_by(|a, b| b.cmp(a));
+        let mut left = limit;
+        for path in logs {
+            let size = fs::symlink_metadata(self.layout.store_path(&path)).map_or(0, |metadata| metadata.len());
+            if let Some(rest) = left.checked_sub(size) {
+                left = rest;
+                self.catch_up(&path, timeout)?;
+            }
+        }
+        Ok(())
     }
 
     /// Synchronises the rows of a log that was just found to be ahead of them; see [`Store::catch_up`].

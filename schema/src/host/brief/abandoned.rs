@@ -1,4 +1,5 @@
-//! Turns whose files were all removed from git later: their decisions no longer hold, even if the later ones use other words.
+//! Turns whose decisions no longer hold, even if the later ones use other words: all their files were removed from git, or a later prompt
+//! revises what they chose.
 
 use std::collections::HashSet;
 
@@ -7,7 +8,7 @@ use crate::model::memory::MemoryId;
 use crate::model::tool_usage;
 use crate::store::MemoryRow;
 
-/// The prompts and answers of turns all of whose changed files were removed later. Tests count only if nothing else was changed.
+/// The prompts and answers of such turns. Of changed files, tests count only if nothing else was changed.
 #[derive(Debug, Default)]
 pub(super) struct AbandonedTurns {
     ids: HashSet<MemoryId>,
@@ -41,15 +42,15 @@ impl AbandonedTurns {
 
     fn add(&mut self, tool_use: &MemoryRow, prompts: &[MemoryRow], answers: &[MemoryRow]) {
         let Some(asked) = prompt_of(tool_use, prompts, answers) else { return };
-        let is_next =
-            |said: &&MemoryRow| said.memory.session_id == asked.memory.session_id && said.order() > asked.order();
-        let next_asked = prompts.iter().rev().find(is_next).map(MemoryRow::order);
-        let answer = answers.iter().rev().find(is_next);
-        let answer = answer.filter(|answer| next_asked.is_none_or(|next| answer.order() < next));
-        for row in std::iter::once(asked).chain(answer) {
-            self.ids.insert(row.memory.id.clone());
-            self.orders.insert(row.order());
+        for row in std::iter::once(asked).chain(answer_to(asked, prompts, answers)) {
+            self.insert(row);
         }
+    }
+
+    /// Adds a prompt or an answer of such a turn.
+    pub(super) fn insert(&mut self, row: &MemoryRow) {
+        self.ids.insert(row.memory.id.clone());
+        self.orders.insert(row.order());
     }
 
     /// Whether a prompt or an answer with this [`MemoryRow::order`] is of such a turn.
@@ -68,6 +69,17 @@ pub(super) fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: 
     let is_before = |said: &&MemoryRow| said.memory.session_id == row.memory.session_id && said.order() < row.order();
     let answered = answers.iter().find(is_before).map(MemoryRow::order);
     prompts.iter().find(is_before).filter(|asked| answered.is_none_or(|order| order < asked.order()))
+}
+
+/// Returns the answer to a prompt, if no other prompt is between them. The newest of both are the first.
+pub(super) fn answer_to<'a>(
+    asked: &MemoryRow,
+    prompts: &[MemoryRow],
+    answers: &'a [MemoryRow],
+) -> Option<&'a MemoryRow> {
+    let is_next = |said: &&MemoryRow| said.memory.session_id == asked.memory.session_id && said.order() > asked.order();
+    let next_asked = prompts.iter().rev().find(is_next).map(MemoryRow::order);
+    answers.iter().rev().find(is_next).filter(|answer| next_asked.is_none_or(|next| answer.order() < next))
 }
 
 /// Whether a path of a command names a file of the project. The command may have run in a subdirectory. Directories do not count, because

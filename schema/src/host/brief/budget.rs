@@ -52,6 +52,11 @@ impl BriefSection {
         Self { limit, ..self }
     }
 
+    /// The characters of all its lines and the heading.
+    pub(super) fn size(&self) -> usize {
+        self.heading_size() + self.lines.iter().map(|line| line.text.chars().count() + 1).sum::<usize>()
+    }
+
     /// The characters of the heading.
     fn heading_size(&self) -> usize {
         if self.heading.is_empty() { 0 } else { self.heading.chars().count() + 2 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::abandoned::{AbandonedTurns, prompt_of};
 use super::budget::{BriefLine, BriefSection, LONGEST_LINE};
+use super::revised::revised_choices;
 use crate::host::classifier::introduces_steps;
 use crate::host::code::changes::ChangeDetector;
 use crate::log::LONG_TERM_FILE;
@@ -128,7 +129,8 @@ impl Knowledge {
             Some((order, names_of_removed_files(&row.memory.content)?))
         });
         let statements = StatementIndex::new(concluded.chain(reversed).chain(edited).chain(removed));
-        let abandoned = AbandonedTurns::find(&tool_uses, &prompts, &answers);
+        let mut abandoned = AbandonedTurns::find(&tool_uses, &prompts, &answers);
+        revised_choices(&prompts, &answers).into_iter().for_each(|row| abandoned.insert(row));
         let mut knowledge = Self {
             entries,
             statements,
@@ -245,18 +247,17 @@ impl Knowledge {
         self.entries.iter().filter(|entry| !entry.is_replaced && kinds.contains(&entry.row.memory.kind))
     }
 
-    /// Returns the open tasks, newest first. Those that were found in text before `since`, or in an abandoned turn, are only counted.
-    pub(super) fn tasks(&self, since: Option<Moment>) -> BriefSection {
+    /// Returns the open tasks, newest first, and if there is space those that were found in text before `since` or in a turn that no longer
+    /// holds: many of these are done.
+    pub(super) fn tasks(&self, since: Option<Moment>) -> [BriefSection; 2] {
         let open = self.of_kinds(&[MemoryType::Task]).filter(|entry| entry.row.is_open_task());
-        let (old, listed): (Vec<&Entry>, Vec<&Entry>) =
+        let (old, new): (Vec<&Entry>, Vec<&Entry>) =
             open.partition(|entry| entry.was_found_before(since) || self.abandoned.contains_source_of(&entry.row));
-        let mut lines: Vec<BriefLine> =
-            listed.iter().map(|task| memory_line("- [ ] ", &task.text, &task.row)).collect();
-        if !old.is_empty() {
-            let count = format!("- {} from earlier sessions, perhaps done: memory_search with type=task", old.len());
-            lines.push(count.into());
-        }
-        BriefSection::new("Open tasks", 500, lines)
+        let line = |task: &Entry| memory_line("- [ ] ", &task.text, &task.row);
+        [
+            BriefSection::new("Open tasks", 500, new.into_iter().map(line)),
+            BriefSection::filler("Open tasks of older sessions, perhaps done", old.into_iter().map(line)),
+        ]
     }
 
     /// Returns what holds for the project. Entries of `MEMORY.md` are shown with that file.

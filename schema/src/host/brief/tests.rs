@@ -312,7 +312,7 @@ fn brief_uses_its_size_without_exceeding_it() {
 }
 
 #[test]
-fn tasks_found_before_the_last_two_sessions_are_counted() {
+fn tasks_found_before_the_last_two_sessions_are_listed_apart() {
     let mut fixture = BriefFixture::new(&[]);
     let found = || MemoryAttributes { auto: true, ..MemoryAttributes::default() };
     for (session, task) in [("1", "write the man page"), ("2", "rotate the keys"), ("3", "bump the crate")] {
@@ -322,16 +322,60 @@ fn tasks_found_before_the_last_two_sessions_are_counted() {
     }
     fixture.capture("1", MemoryType::Task, "ask the lawyers", MemoryAttributes::default());
     let shown = fixture.startup_brief();
-    for task in ["- [ ] bump the crate", "- [ ] rotate the keys", "- [ ] ask the lawyers", "- 1 from earlier sessions"]
-    {
-        assert!(shown.contains(task), "{task}: {shown}");
-    }
-    assert!(!shown.contains("man page"), "{shown}");
+    let apart = |shown: &str| {
+        let (listed, older) = shown.split_once("Open tasks of older sessions, perhaps done:").unwrap();
+        for task in ["- [ ] bump the crate", "- [ ] rotate the keys", "- [ ] ask the lawyers"] {
+            assert!(listed.contains(task), "{task}: {shown}");
+        }
+        assert!(!listed.contains("man page") && older.contains("man page"), "{shown}");
+    };
+    apart(&shown);
     // A session that only recalls does not count.
     fixture.capture("4", MemoryType::UserPrompt, "what did we decide about dates?", MemoryAttributes::default());
     fixture.capture("4", MemoryType::AssistantResponse, "The parser reads them.", MemoryAttributes::default());
+    apart(&fixture.startup_brief());
+}
+
+#[test]
+fn space_is_filled_with_older_sessions() {
+    let mut fixture = BriefFixture::new(&[]);
+    let turn = |fixture: &mut BriefFixture, session: &str, asked: &str, answer: &str| {
+        fixture.capture(session, MemoryType::UserPrompt, asked, MemoryAttributes::default());
+        fixture.capture(session, MemoryType::AssistantResponse, answer, MemoryAttributes::default());
+    };
+    turn(&mut fixture, "1", "Where do tiles live on the phone?", "Tiles are kept in an MBTiles file per region.");
+    for (session, part) in [("2", "thumbnail"), ("3", "footer"), ("4", "search field"), ("5", "calendar")] {
+        let asked = format!("Please translate the {part} of the admin tool into French");
+        turn(&mut fixture, session, &asked, &format!("All texts of the {part} are in French."));
+    }
     let shown = fixture.startup_brief();
-    assert!(shown.contains("rotate the keys"), "{shown}");
+    assert!(shown.contains("Older sessions:") && shown.contains("MBTiles file per region"), "{shown}");
+    let small = fixture.brief_for("s", SessionSource::Startup, 700).unwrap().text;
+    assert!(!small.contains("MBTiles") && small.contains("calendar"), "{small}");
+}
+
+#[rstest]
+#[case::taken("The history needs a filter by month before the upload. Let's build it on Drift.", true)]
+#[case::taken_by_means("upload 전에 필터가 필요하니 Drift로 다시 만들자", true)]
+#[case::asked("Would the upload be faster with Drift?", false)]
+#[case::both("Compare Hive with Drift for the upload in the docs", false)]
+#[case::another_subject("Paint the login button with Drift blue", false)]
+#[case::given_up("The upload stays as it is, never use Drift for that", false)]
+fn revised_choice_is_not_shown(#[case] later: &str, #[case] is_revised: bool) {
+    let mut fixture = BriefFixture::new(&[]);
+    let offer = "A run is one blob, so Hive is enough: no schema. Drift would be more than we need.";
+    for (session, kind, text) in [
+        ("first", MemoryType::UserPrompt, "Where do finished runs live until the upload?"),
+        ("first", MemoryType::AssistantResponse, offer),
+        ("first", MemoryType::UserPrompt, "fine, Hive it is"),
+        ("first", MemoryType::AssistantResponse, "Finished runs wait in a Hive box."),
+        ("second", MemoryType::UserPrompt, later),
+        ("second", MemoryType::AssistantResponse, "Done, with two tests."),
+    ] {
+        fixture.capture(session, kind, text, MemoryAttributes::default());
+    }
+    let shown = fixture.startup_brief();
+    assert_eq!(!shown.contains("Hive it is") && !shown.contains("Hive box"), is_revised, "{shown}");
 }
 
 #[rstest]

@@ -20,6 +20,10 @@ const SEARCHED_SESSIONS: usize = 12;
 /// How many sessions are shown: the last one, and the others in one line each.
 const SHOWN_SESSIONS: usize = 3;
 
+/// How many sessions before those are searched and shown if there is space.
+const SEARCHED_OLDER: usize = 30;
+const OLDER_SESSIONS: usize = 8;
+
 /// The most files of one session, prompts after a compaction, and turns of all sessions.
 const MOST_FILES: usize = 8;
 const MOST_PROMPTS: usize = 6;
@@ -67,6 +71,32 @@ pub(super) fn earlier(found: &[SessionRecord], knowledge: &Knowledge) -> [BriefS
     ]
 }
 
+/// Returns the sessions before the last ones and their turns. Their conclusions are not all of what mattered.
+pub(super) fn older(
+    rows: Rows<'_>,
+    session_id: &str,
+    newer: Vec<SessionRecord>,
+    knowledge: &Knowledge,
+) -> rusqlite::Result<[BriefSection; 2]> {
+    let mut found = newer;
+    let newer = found.len();
+    for id in rows.last_sessions(session_id, SEARCHED_OLDER)? {
+        if found.len() == newer + OLDER_SESSIONS {
+            break;
+        }
+        if !found.iter().any(|record| record.id == id) {
+            found.extend(real_session(rows, &id)?);
+        }
+    }
+    let validity = Validity::new(knowledge, &found);
+    let lines = found[newer..].iter().filter_map(|record| in_one_line(record, &validity));
+    let turns = turn_lines(&found[newer..], &validity, Titles::Shown);
+    Ok([
+        BriefSection::filler("Older sessions", lines),
+        BriefSection::filler("Asked and answered in older sessions", turns),
+    ])
+}
+
 /// Returns outcomes and turns of the sessions before the one that was just cleared, if there is space.
 pub(super) fn before_cleared(
     rows: Rows<'_>,
@@ -95,14 +125,19 @@ pub(super) fn before_cleared(
 pub(super) fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
     for id in rows.last_sessions(session_id, SEARCHED_SESSIONS)? {
-        // A session of another member may have left only an entry in `MEMORY.md`.
-        let has_work = |record: &SessionRecord| !record.turns.is_empty() || !record.files.is_empty();
-        found.extend(SessionRecord::compose(rows, &id)?.filter(|record| record.is_real() && has_work(record)));
+        found.extend(real_session(rows, &id)?);
         if found.len() == SHOWN_SESSIONS {
             break;
         }
     }
     Ok(found)
+}
+
+/// Returns a session in which something was asked or done.
+fn real_session(rows: Rows<'_>, id: &str) -> rusqlite::Result<Option<SessionRecord>> {
+    // A session of another member may have left only an entry in `MEMORY.md`.
+    let has_work = |record: &SessionRecord| !record.turns.is_empty() || !record.files.is_empty();
+    Ok(SessionRecord::compose(rows, id)?.filter(|record| record.is_real() && has_work(record)))
 }
 
 /// Returns when the `count`th of these sessions began, newest first. One that only recalls or plans does not count.

@@ -8,6 +8,7 @@ use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
 use crate::model::tool_usage::files;
+use crate::prose::gist::list_item;
 use crate::prose::tasks::{
     declined, done_as_ordered, done_by_number, done_except_left, done_of_list, dropped, finished, reports_whole_list,
 };
@@ -166,18 +167,10 @@ fn task_lists(rows: Rows<'_>, open: &[Memory]) -> rusqlite::Result<Vec<TaskList>
 fn blocks_of_items(text: &str) -> Vec<Vec<&str>> {
     let mut blocks = vec![Vec::new()];
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        match (list_item(line), blocks.last_mut()) {
+        match (list_item(line.trim()), blocks.last_mut()) {
             (Some(item), Some(block)) => block.push(item),
             _ => blocks.push(Vec::new()),
         }
     }
     blocks
-}
-
-/// Returns the text of a line that is an item: "1. renew the key", "- renew the key".
-fn list_item(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let marks: &[&str] = if rest.len() < line.len() { &[". ", ") "] } else { &["- ", "* "] };
-    marks.iter().find_map(|mark| rest.strip_prefix(mark)).map(str::trim)
 }

@@ -1,6 +1,6 @@
 //! What a statement chooses, defines and changes.
 
-use super::given_up::CHANGES_TO;
+use super::given_up::{CHANGES_TO, PREFERENCE_REACH};
 use crate::model::word_list::WordList;
 use crate::prose::terms::{ProseToken, last_clause};
 
@@ -22,10 +22,12 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
             && tokens
                 .get(at + 1)
                 .is_some_and(|verb| !verb.is_term() && tokens.get(at + 2).is_none_or(|next| next.begins_clause));
-        if !token.is_name && !is_predicate && !is_made {
+        let is_preferred = matches!(before, Some("prefer" | "prefers"))
+            && tokens[at + 1..].iter().take(PREFERENCE_REACH).any(|next| next.text == "over");
+        if !token.is_name && !is_predicate && !is_made && !is_preferred {
             continue;
         }
-        let follows_choice_word = before.is_some_and(|word| BEFORE.contains(word));
+        let follows_choice_word = is_preferred || before.is_some_and(|word| BEFORE.contains(word));
         let by_particle = token.is_means();
         let by_verb = tokens.get(at + 1).is_some_and(|next| match token.particle {
             "을" | "를" => VERBS.begins(&next.text) && !next.text.starts_with("쓰지"),
@@ -81,6 +83,11 @@ pub(super) fn defines(tokens: &[ProseToken]) -> bool {
         tokens[subject..].iter().take(4).any(|token| matches!(token.text.as_str(), "is" | "are"))
             || tokens[subject..].iter().take(2).any(|token| matches!(token.particle, "은" | "는"))
     })
+}
+
+/// Whether a text says what something is used as: "use MySQL as the database".
+pub(super) fn is_used_as(tokens: &[ProseToken]) -> bool {
+    tokens.windows(2).any(|pair| pair[0].text == "as" && matches!(pair[1].text.as_str(), "our" | "the"))
 }
 
 /// Whether a word announces a change.

@@ -145,6 +145,9 @@ pub(super) static CHANGES_TO: WordList = WordList::words(
     "바꾸 바꿔 바꿨 바꿉 갈아타 갈아탑 갈아탔 변경 전환 옮기 옮겨 교체 이전 넘어가 바꿈 늘리 늘린 늘려 늘림 올리 올린 올려 올림 내리 내린 내려 줄이 줄인 줄여 낮추 낮춘 낮춰 높이 높인 높여",
 );
 
+/// How many words may be between "prefer" and "over".
+pub(super) const PREFERENCE_REACH: usize = 4;
+
 pub(super) fn given_up(tokens: &[ProseToken]) -> Vec<GivenUp> {
     let mut found = Vec::new();
     for at in 0..tokens.len() {
@@ -169,6 +172,13 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     {
         let start = last_clause(&tokens[..at]);
         return Some(collect(&tokens[start..at], Scope::All).limited());
+    }
+    // "I prefer spaces over tabs"
+    let is_preference = |token: &ProseToken| matches!(token.text.as_str(), "prefer" | "prefers");
+    if word(0) == Some("over") && tokens[..at].iter().rev().take(PREFERENCE_REACH + 1).any(is_preference) {
+        let rest = &tokens[at + 1..];
+        let end = rest.iter().position(|token| token.begins_clause || ENDS.contains(&token.text));
+        return Some(collect(&rest[..end.unwrap_or(rest.len()).min(3)], Scope::Subject));
     }
     if let Some(subject) = failed_subject(tokens, at) {
         return Some(subject);

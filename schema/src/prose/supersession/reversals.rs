@@ -93,7 +93,7 @@ fn terms_of<'t>(tokens: impl Iterator<Item = &'t ProseToken>) -> Vec<String> {
 }
 
 /// Whether a sentence is no question, condition or one-off, and does not only order to stop or to remove something.
-fn is_plain(sentence: &str) -> bool {
+pub(crate) fn is_plain(sentence: &str) -> bool {
     static UNSURE: WordList = WordList::phrases(
         "if |should we|could we|what about|how about|maybe|perhaps|might|thinking of|would it|할까|될까|면 어때|어떨까|어떻게 생각|\
          싶은데|고민",

@@ -41,6 +41,16 @@ fn replaces(newer: &str, older: &str) -> bool {
 #[case::ordered("Forget the tutorial", "A tutorial teaches the first level")]
 #[case::korean_ordered("튜토리얼 없애자", "튜토리얼로 첫 레벨을 가르친다")]
 #[case::korean_moved("Redis에서 세션을 Postgres로 옮기자", "캐시는 Redis에 둔다")]
+#[case::only_choice(
+    "We decided to use Paddle instead of Stripe Checkout.",
+    "We decided to use Stripe Checkout instead of our own payment form."
+)]
+#[case::used_as(
+    "We decided to use PostgreSQL as the database of the orders.",
+    "We decided to use MySQL as the database of the orders."
+)]
+#[case::preferred("I prefer bun over pnpm.", "I prefer pnpm over npm.")]
+#[case::preferred_the_other_way("I prefer spaces over tabs now.", "I prefer tabs over spaces.")]
 #[case::korean_quantity("이제 토큰 만료는 30분으로 한다", "토큰 만료는 15분")]
 fn change_replaces_the_older_statement(#[case] newer: &str, #[case] older: &str) {
     assert!(replaces(newer, older), "{:?}\n{:?}", Statement::of(newer), Statement::of(older));
@@ -48,6 +58,8 @@ fn change_replaces_the_older_statement(#[case] newer: &str, #[case] older: &str)
 
 #[rstest]
 #[case::another_subject("Use Postgres instead of Redis for the sessions", "JWT keys are cached in Redis")]
+#[case::choice_for_another_subject("We store sessions in Redis instead of Postgres", "Use Postgres for the orders")]
+#[case::other_preference("I prefer tabs over spaces", "I prefer tables over long lists")]
 #[case::another_scope("Use spaces, not tabs, in Python files", "Makefiles are written with tabs")]
 #[case::qualified("The refresh token TTL is now 30 minutes", "Access token TTL: 5 minutes")]
 #[case::another_unit("Access tokens live 15 minutes", "Access tokens have 3 scopes")]

@@ -2,6 +2,7 @@
 
 use super::reports::{is_no_report, leaves_something, lower_words, reports_an_end};
 use crate::model::word_list::WordList;
+use crate::prose::gist::list_item;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{count_shared_terms, terms};
 
@@ -16,6 +17,12 @@ static LEFT_BEFORE: WordList = WordList::phrases(
      하나 남았|하나 남음|만 하면 끝|만 하면 됩",
 );
 
+/// Phrases in lower case before a list of what is left, in a sentence or below it. The list may name new steps, too.
+static LEFT_LISTED: WordList = WordList::phrases(
+    "what is left:|what's left:|what remains is|what remains:|still left:|left to do:|left are |remaining:|남은 일은 |남은 작업은 |\
+     남은 일:|남은 작업:|남은 것:",
+);
+
 /// Korean phrases behind a list of what is left, at the end of a sentence.
 static LEFT_NOW: WordList = WordList::phrases(
     "이 남았습니다|가 남았습니다|이 남았어요|가 남았어요|이 남았어|가 남았어|이 남습니다|가 남습니다",
@@ -27,25 +34,29 @@ static CONDITIONS: WordList = WordList::phrases("if |once |after |when |면 |뒤
 /// Words that join what is left.
 static AND: WordList = WordList::phrases(" and |, |이랑 |하고 |와 |과 |그리고");
 
-/// Returns the tasks of a list that are not among those that a text names as all that is left.
-///
-/// If it also names things that are not in the list, some other sentence must mention a task that is done.
+/// Returns the tasks of a list that are not among those that a text names as all that is left, if it names at least one of them.
 pub fn done_except_left(text: &str, listed: &[&str]) -> Vec<usize> {
-    let parts = sentences(text);
     let tasks: Vec<Vec<String>> = listed.iter().map(|task| terms(task)).collect();
     let mut done = Vec::new();
-    for (at, part) in parts.iter().enumerate() {
-        let Some(named) = everything_left(part) else { continue };
+    for named in all_left(text) {
         let said = terms(&named);
         let (left, others): (Vec<usize>, Vec<usize>) =
             (0..listed.len()).partition(|task| count_shared_terms(&tasks[*task], &said) > 0);
-        let joined: usize = AND.iter().map(|word| named.matches(word).count()).sum();
-        let elsewhere: Vec<String> =
-            parts.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, other)| terms(other)).collect();
-        let is_done = |task: &usize| left.len() > joined || count_shared_terms(&tasks[*task], &elsewhere) > 0;
-        done.extend(others.into_iter().filter(|_| !left.is_empty()).filter(is_done));
+        done.extend(others.into_iter().filter(|_| !left.is_empty()));
     }
     done
+}
+
+/// Returns what each complete list of a text names, a sentence or the items below it.
+fn all_left(text: &str) -> Vec<String> {
+    let parts = sentences(text);
+    let named = |(at, part): (usize, &&str)| {
+        let named = everything_left(part).or_else(|| listed_left(part))?;
+        let is_lead = named.trim().is_empty();
+        let items = parts[at + 1..].iter().take_while(|below| list_item(below.trim()).is_some());
+        Some(if is_lead { items.copied().collect() } else { named })
+    };
+    parts.iter().enumerate().filter_map(named).collect()
 }
 
 /// Whether a text reports that a whole list is done.
@@ -80,6 +91,14 @@ fn everything_left(sentence: &str) -> Option<String> {
     let next = split(&LEFT_NEXT).map(|(_, behind)| until_clause(&behind));
     let leaves = || left_by_the_end_of_others(&folded).map(until_clause);
     next.or_else(|| split(&LEFT_BEFORE).map(|(before, _)| before)).or_else(|| left_now(&folded)).or_else(leaves)
+}
+
+/// Returns what a sentence lists as left, in lower case: "What is left: the key and the man page", "Then the key and the man page are left."
+fn listed_left(sentence: &str) -> Option<String> {
+    let folded = sentence.trim().to_lowercase().replace('’', "'");
+    let behind = || LEFT_LISTED.iter().find_map(|phrase| folded.split_once(phrase));
+    let (before, named) = folded.strip_suffix(" are left.").map(|named| ("", named)).or_else(behind)?;
+    (!folded.contains(['?', '？']) && !CONDITIONS.occurs_in(before)).then(|| named.to_owned())
 }
 
 /// Returns what a Korean sentence in lower case lists as left now: "이제 A와 B가 남았습니다". One thing alone, or something
@@ -252,7 +271,13 @@ mod tests {
     #[case::korean_still("아직 시간대 처리가 남았습니다.", &KOREAN, &[])]
     #[case::korean("초록색이야. 이제 발송 성공률 대시보드만 남았어.", &KOREAN, &[0, 1])]
     #[case::more_than_the_list(
-        "The columns are filled. What is left is the article, and a run on the tablet.", &CLIENT, &[2])]
+        "The columns are filled. What is left is the article, and a run on the tablet.", &CLIENT, &[1, 2])]
+    #[case::after_a_colon("What is left: the article, and a run on the tablet.", &CLIENT, &[1, 2])]
+    #[case::in_a_list("Yes. What's left:\n1. the article (Marta owns it)\n2. a run on the tablet", &CLIENT, &[1, 2])]
+    #[case::behind("Then the article and the columns are left.", &CLIENT, &[1])]
+    #[case::korean_work("네, 그럼 남은 일은 대시보드와 앱 정리입니다.", &KOREAN, &[1])]
+    #[case::another_list_below("What's left:\n1. the invoice", &CLIENT, &[])]
+    #[case::condition_of_a_list("Once CI is green, what is left: the article.", &CLIENT, &[])]
     #[case::another_list("All that is left is the invoice.", &CLIENT, &[])]
     #[case::question("Is the article the only thing left?", &CLIENT, &[])]
     #[case::kept("로그는 에러만 남기도록 바꿨습니다.", &KOREAN, &[])]

@@ -1,0 +1,104 @@
+//! Choices that a later prompt revises: it takes a name that the offer had and the choice left, and says nothing of the chosen one.
+//!
+//! "SQLite needs no server, Postgres scales. – SQLite then. – … – Let's build the reports on Postgres."
+
+use std::collections::HashSet;
+
+use super::abandoned::answer_to;
+use crate::model::word_list::WordList;
+use crate::prose::sentences::sentences;
+use crate::prose::supersession::{Statement, is_plain};
+use crate::prose::terms::{ProseToken, terms, tokens};
+use crate::store::MemoryRow;
+
+/// The longest prompt that chooses from an offer, in characters.
+const LONGEST_CHOICE: usize = 160;
+
+/// A prompt that chooses from the answer before it.
+struct Choice<'r> {
+    /// The question, unless it is none, the offer if it answers a question, the choice and the answer to it.
+    turns: Vec<&'r MemoryRow>,
+    order: (i64, i64),
+    chosen: HashSet<String>,
+    left: HashSet<String>,
+    /// What all of it is about.
+    subject: HashSet<String>,
+}
+
+/// Returns the prompts and answers whose choice was revised. Both lists are newest first.
+pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [MemoryRow]) -> Vec<&'r MemoryRow> {
+    let choices: Vec<Choice<'r>> = prompts.iter().filter_map(|prompt| Choice::of(prompt, prompts, answers)).collect();
+    let mut revised = Vec::new();
+    for prompt in prompts {
+        let older: Vec<&Choice<'r>> = choices.iter().filter(|choice| choice.order < prompt.order()).collect();
+        if older.is_empty() {
+            continue;
+        }
+        let answered = answer_to(prompt, prompts, answers).map(|answer| all_terms(&answer.memory.content));
+        let answered = answered.unwrap_or_default();
+        let plain = sentences(&prompt.memory.content).into_iter().filter(|sentence| is_plain(sentence));
+        let taken: Vec<String> = plain.flat_map(|sentence| taken_names(sentence, &answered)).collect();
+        let said: HashSet<String> = all_terms(&prompt.memory.content).into_iter().chain(answered).collect();
+        let is_revised =
+            |choice: &&&Choice<'r>| taken.iter().any(|name| choice.left.contains(name)) && choice.is_about_same(&said);
+        revised.extend(older.iter().filter(is_revised).flat_map(|choice| choice.turns.iter().copied()));
+    }
+    revised
+}
+
+impl<'r> Choice<'r> {
+    fn of(prompt: &'r MemoryRow, prompts: &'r [MemoryRow], answers: &'r [MemoryRow]) -> Option<Self> {
+        let text = &prompt.memory.content;
+        if text.chars().count() > LONGEST_CHOICE || !is_plain(text) {
+            return None;
+        }
+        let is_before =
+            |row: &&MemoryRow| row.memory.session_id == prompt.memory.session_id && row.order() < prompt.order();
+        let offer = answers.iter().find(is_before)?;
+        let question = prompts.iter().find(is_before).filter(|question| question.order() < offer.order())?;
+        let offered = all_terms(&offer.memory.content);
+        let said = all_terms(text);
+        let chosen: HashSet<String> = said.intersection(&offered).cloned().collect();
+        if chosen.is_empty() {
+            return None;
+        }
+        let asked = all_terms(&question.memory.content);
+        let left = offered.iter().filter(|term| !said.contains(*term) && !asked.contains(*term)).cloned().collect();
+        let answer = answer_to(prompt, prompts, answers);
+        let asks = question.memory.content.contains(['?', '？']);
+        let turns = [Some(question), Some(offer)].into_iter().flatten().filter(|_| asks);
+        let turns = turns.chain([prompt]).chain(answer).collect();
+        let done = answer.map(|answer| all_terms(&answer.memory.content)).unwrap_or_default();
+        let subject = [asked, offered, said, done].into_iter().flatten().collect();
+        Some(Self { turns, order: prompt.order(), chosen, left, subject })
+    }
+
+    /// Whether a later turn with these terms is about the same subject, but not about what was chosen.
+    fn is_about_same(&self, said: &HashSet<String>) -> bool {
+        let mut shared = said.iter().filter(|term| self.subject.contains(*term) && !self.left.contains(*term));
+        said.is_disjoint(&self.chosen) && shared.next().is_some()
+    }
+}
+
+/// Returns the names that a sentence takes and does not give up: the answer has them too, or they follow a word of choice. The name of a
+/// file also stands for its format: "config.toml".
+fn taken_names(sentence: &str, answered: &HashSet<String>) -> Vec<String> {
+    static BEFORE: WordList = WordList::words("on to with by use using via in make it write");
+    let statement = Statement::of(sentence);
+    let tokens = tokens(sentence);
+    let is_taken = |(at, token): (usize, &ProseToken)| {
+        let mut before = tokens[at.saturating_sub(2)..at].iter();
+        let is_chosen = token.is_means() || before.any(|word| BEFORE.contains(&word.text));
+        let is_name = token.is_term() && token.is_name && !statement.gives_up_term(&token.text);
+        (is_name && (is_chosen || answered.contains(&token.text))).then(|| token.text.clone())
+    };
+    let formats = |name: String| {
+        let format = name.rsplit_once('.').map(|(_, ending)| ending.to_owned());
+        std::iter::once(name).chain(format)
+    };
+    tokens.iter().enumerate().filter_map(is_taken).flat_map(formats).collect()
+}
+
+fn all_terms(text: &str) -> HashSet<String> {
+    terms(text).into_iter().collect()
+}
