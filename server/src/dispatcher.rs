@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
+use tools::control::Control;
 use tools::engine::{Engine, SharedEngine};
 use tools::error::ToolError;
 
@@ -103,7 +104,7 @@ impl Dispatcher {
         &self,
         need: ReadNeed,
         progress: Option<ProgressSender>,
-        work: impl FnOnce(&mut Engine, &dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,
+        work: impl FnOnce(&mut Engine, Control<'_>) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let (read, result) = EngineRequest::new(work);
         self.open_store();
@@ -211,7 +212,7 @@ async fn receive_result<T>(is_sent: bool, result: oneshot::Receiver<Result<T, To
 #[cfg(test)]
 mod tests {
     use tokio::time::timeout;
-    use tools::engine::IndexProgress;
+    use tools::control::IndexProgress;
 
     use super::*;
 

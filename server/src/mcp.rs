@@ -27,7 +27,7 @@ use schema::tool::{MEMORY_FIRST, Tool};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tools::engine::IndexProgress;
+use tools::control::IndexProgress;
 use tools::error::ToolError;
 
 use crate::change_feed::ChangeFeed;

@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use tools::control::Control;
 use tools::engine::Engine;
 
 use crate::change_feed::ChangeFeed;
@@ -207,7 +208,7 @@ async fn handle_request(request: QueueRequest, dispatcher: &Dispatcher) -> Queue
             saved.map(|()| QueueReply::Captured)
         }
         QueueRequest::Recall { query, session_id } => {
-            let recall = move |engine: &mut Engine, _: &dyn Fn() -> bool| engine.recall(&query, &session_id);
+            let recall = move |engine: &mut Engine, _: Control<'_>| engine.recall(&query, &session_id);
             dispatcher.read(ReadNeed::CaughtUpIndex, None, recall).await.map(QueueReply::Recalled)
         }
     };

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use tools::control::Control;
 use tools::engine::{Engine, SharedEngine};
 use tools::error::ToolError;
 
@@ -169,7 +170,7 @@ impl EngineOwner for ReaderThread {
         self.readers.ending.clone()
     }
 
-    fn engine_in_sync(&mut self, _may_go_on: &dyn Fn() -> bool) -> Result<&mut Engine, ToolError> {
+    fn engine_in_sync(&mut self, _control: &mut Control<'_>) -> Result<&mut Engine, ToolError> {
         self.open.as_mut().map(|open| &mut open.engine).ok_or(ToolError::Interrupted)
     }
 

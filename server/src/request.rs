@@ -8,7 +8,8 @@ use schema::intake::prepare::PreparedMemory;
 use schema::tool::{ReindexInput, ReindexOutput, SaveInput, SaveOutput};
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tools::engine::{EmbeddedTexts, Engine, FailedJob, IndexProgress, SharedEngine};
+use tools::control::{Control, IndexProgress};
+use tools::engine::{EmbeddedTexts, Engine, FailedJob, SharedEngine};
 use tools::error::ToolError;
 
 /// Receives the result of a request.
@@ -69,8 +70,8 @@ pub(crate) trait EngineOwner {
     /// Is cancelled when the server ends.
     fn ending(&self) -> CancellationToken;
 
-    /// Synchronises the engine with the files for as long as `may_go_on` allows, and returns it.
-    fn engine_in_sync(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<&mut Engine, ToolError>;
+    /// Synchronises the engine with the files, until it is stopped, and returns it.
+    fn engine_in_sync(&mut self, control: &mut Control<'_>) -> Result<&mut Engine, ToolError>;
 
     /// Closes the engine after an error that may have left it invalid.
     fn close(&mut self);
@@ -78,9 +79,9 @@ pub(crate) trait EngineOwner {
 
 impl EngineRequest {
     /// A request and the receiver of its result. If the receiver is gone, the request is skipped, or `work` should stop early: its second
-    /// argument returns false.
+    /// argument says so.
     pub(crate) fn new<T: Send + 'static>(
-        work: impl FnOnce(&mut Engine, &dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,
+        work: impl FnOnce(&mut Engine, Control<'_>) -> Result<T, ToolError> + Send + 'static,
     ) -> (Self, oneshot::Receiver<Result<T, ToolError>>) {
         let (reply, result) = oneshot::channel();
         let run = move |owner: &mut dyn EngineOwner| {
@@ -88,8 +89,8 @@ impl EngineRequest {
                 return;
             }
             let ending = owner.ending();
-            let may_go_on = || !ending.is_cancelled() && !reply.is_closed();
-            let outcome = catch_panic(|| work(owner.engine_in_sync(&may_go_on)?, &may_go_on));
+            let mut control = Control::default().cancelled_if(|| ending.is_cancelled() || reply.is_closed());
+            let outcome = catch_panic(|| work(owner.engine_in_sync(&mut control)?, control));
             if is_internal_error(&outcome) {
                 owner.close();
             }

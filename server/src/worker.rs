@@ -16,7 +16,8 @@ use schema::log::log_file;
 use schema::model::moment::Moment;
 use schema::tool::{ReindexInput, ReindexOutput};
 use tokio::sync::mpsc::{self, error::TryRecvError};
-use tools::engine::{EmbeddingStep, FailedJob, IndexProgress};
+use tools::control::Control;
+use tools::engine::{EmbeddingStep, FailedJob};
 use tools::error::ToolError;
 
 use crate::request::{JobReturn, ProgressSender, ReplySender, Signal, Work};
@@ -117,9 +118,11 @@ impl WorkerState {
             return;
         }
         let ending = self.setup.ending.clone();
-        let may_go_on = || !ending.is_cancelled() && !reply.is_closed();
-        let mut report = |step: IndexProgress| drop(progress.send_replace(Some(step)));
-        let outcome = self.guarded(|worker| worker.engine()?.reindex(input, &mut report, &may_go_on));
+        let mut control = Control::default()
+            .with_progress(|step| drop(progress.send_replace(Some(step))))
+            .cancelled_if(|| ending.is_cancelled() || reply.is_closed());
+        let outcome = self.guarded(|worker| worker.engine()?.reindex(input, &mut control));
+        drop(control);
         // Drops the sender first, so that the last progress is reported before the result.
         drop(progress);
         let _ = reply.send(outcome);
@@ -128,15 +131,16 @@ impl WorkerState {
     /// Indexes changed files one by one, and yields to requests.
     fn refresh(&mut self, inbox: &mpsc::Receiver<Work>) {
         let (started, ending) = (Instant::now(), self.setup.ending.clone());
-        let may_go_on = || !ending.is_cancelled() && (inbox.is_empty() || started.elapsed() < MIN_INDEXING_TIME);
-        let may_wait = || !ending.is_cancelled() && inbox.is_empty();
-        let outcome = self.guarded(|worker| {
-            let readiness = worker.setup.readiness.clone();
-            let mut progress = |step| {
+        let readiness = self.setup.readiness.clone();
+        let mut control = Control::default()
+            .with_progress(|step| {
                 readiness.send_if_modified(|now| now.note_progress(step));
-            };
+            })
+            .cancelled_if(|| ending.is_cancelled() || !inbox.is_empty() && started.elapsed() >= MIN_INDEXING_TIME)
+            .yielding_if(|| !inbox.is_empty());
+        let outcome = self.guarded(|worker| {
             let engine = worker.engine()?;
-            engine.refresh_reporting(&mut progress, &may_go_on, &may_wait)?;
+            engine.refresh(&mut control)?.ok_or(ToolError::Interrupted)?;
             engine.checkpoint()
         });
         // After an error it waits for the next change, because the cause may last.

@@ -59,6 +59,7 @@ use schema::store::hook_log;
 use schema::store::{Locator, MemoryFilter, MemoryRow, Store, StoreAccess, has_less_space_than};
 use schema::tool::{LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, StatsOutput};
 
+use crate::control::Control;
 use crate::curation::residue;
 use crate::embed::remote::Network;
 use crate::embed::{self, EmbeddingModel};
@@ -94,17 +95,6 @@ const MAX_DRAINED: usize = 10_000;
 const INDEX_RESET: &str = "index.db was damaged and is rebuilt; unreadable vectors are computed again";
 /// Free bytes below which a deleting command makes room first: about a long log plus SQLite's files next to `memory.db`.
 const SPACE_TO_DELETE: u64 = 4 * 1024 * 1024;
-
-/// Progress of indexing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexProgress {
-    /// Finished files, then passages that have a vector.
-    pub done: usize,
-    /// All files; while vectors are made, plus the passages that wait for one.
-    pub total: usize,
-    /// The last finished file, relative to the project, or what is being counted.
-    pub path: String,
-}
 
 #[derive(Debug)]
 pub struct Engine {
@@ -211,38 +201,18 @@ impl Engine {
         &self.store
     }
 
-    /// Synchronises rows and chunks with changed files, and stores the events in the spool.
-    pub fn refresh(&mut self) -> Result<ReindexOutput, ToolError> {
-        self.refresh_while(&|| true)
-    }
-
-    /// Does what [`Engine::refresh`] does while `may_go_on` allows it. The next call does the rest.
-    pub fn refresh_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
-        match self.refresh_reporting(&mut |_| {}, may_go_on, may_go_on) {
-            Err(ToolError::Interrupted) => Ok(ReindexOutput::default()),
-            outcome => outcome,
+    /// Synchronises rows and chunks with changed files, and stores the events in the spool. Returns `None` if it was stopped; the next
+    /// call does the rest.
+    pub fn refresh(&mut self, control: &mut Control<'_>) -> Result<Option<ReindexOutput>, ToolError> {
+        match self.with_repair(|engine| engine.index_changes(control)) {
+            Err(ToolError::Interrupted) => Ok(None),
+            outcome => outcome.map(Some),
         }
     }
 
-    /// Does what [`Engine::refresh`] does, with `progress` for each file. Returns [`ToolError::Interrupted`] if something is
-    /// left. `may_wait` decides whether it waits for another indexing process.
-    pub fn refresh_reporting(
-        &mut self,
-        progress: &mut dyn FnMut(IndexProgress),
-        may_go_on: &dyn Fn() -> bool,
-        may_wait: &dyn Fn() -> bool,
-    ) -> Result<ReindexOutput, ToolError> {
-        self.with_repair(|engine| engine.index_changes(progress, may_go_on, may_wait))
-    }
-
-    fn index_changes(
-        &mut self,
-        progress: &mut dyn FnMut(IndexProgress),
-        may_go_on: &dyn Fn() -> bool,
-        may_wait: &dyn Fn() -> bool,
-    ) -> Result<ReindexOutput, ToolError> {
+    fn index_changes(&mut self, control: &mut Control<'_>) -> Result<ReindexOutput, ToolError> {
         self.drain_spool()?;
-        self.reindex_changed(progress, may_go_on, may_wait)
+        self.reindex_changed(control)
     }
 
     fn drain_spool(&mut self) -> Result<(), ToolError> {
@@ -380,26 +350,13 @@ impl Engine {
         })
     }
 
-    /// `memory_reindex`. `progress` reports each file and then each batch of vectors; `may_go_on` is checked before each.
-    pub fn reindex(
-        &mut self,
-        input: &ReindexInput,
-        progress: &mut dyn FnMut(IndexProgress),
-        may_go_on: &dyn Fn() -> bool,
-    ) -> Result<ReindexOutput, ToolError> {
+    /// `memory_reindex`. Reports each file and then each batch of vectors, and may be stopped before each.
+    pub fn reindex(&mut self, input: &ReindexInput, control: &mut Control<'_>) -> Result<ReindexOutput, ToolError> {
         self.with_repair(|engine| {
             engine.drain_spool()?;
-            let mut files = 0;
-            let mut of_files = |step: IndexProgress| {
-                files = step.total;
-                progress(step);
-            };
-            let mut output = engine.reindex_requested(input, &mut of_files, may_go_on)?;
-            let mut of_vectors = |done: usize, total: usize| {
-                progress(IndexProgress { done: files + done, total: files + total, path: "vectors".to_owned() });
-            };
-            output.embedded = engine.embed_locally(&mut of_vectors, may_go_on)?;
-            engine.merge_while(may_go_on)?;
+            let mut output = engine.reindex_requested(input, control)?;
+            output.embedded = engine.embed_locally(output.files, control)?;
+            engine.merge_segments(control)?;
             Ok(output)
         })
     }

@@ -35,6 +35,7 @@ use schema::files::lock::{FileLock, LockError};
 use schema::model::memory::Memory;
 use schema::store::{Rows, Store, StoreAccess};
 
+use crate::control::{Control, MEMORIES};
 use crate::error::ToolError;
 use crate::fulltext::{FullText, PostingsCache};
 
@@ -172,18 +173,12 @@ impl Index {
         }
     }
 
-    /// Indexes new memories of `memory.db` and returns their number.
-    pub fn index_memories(&mut self, rows: Rows<'_>, lock: &IndexLock) -> Result<usize, ToolError> {
-        self.index_memories_while(rows, lock, &mut |_, _| true)
-    }
-
-    /// Indexes new memories while `go_on`, called after every batch with the done and total number, returns true. Finished
-    /// batches stay.
-    pub fn index_memories_while(
+    /// Indexes new memories of `memory.db` and returns their number. It can be stopped after each batch; finished batches stay.
+    pub fn index_memories(
         &mut self,
         rows: Rows<'_>,
         _lock: &IndexLock,
-        go_on: &mut dyn FnMut(usize, usize) -> bool,
+        control: &mut Control<'_>,
     ) -> Result<usize, ToolError> {
         let instance = rows.meta("instance")?.unwrap_or_default();
         if self.read_progress()?.instance != instance {
@@ -222,8 +217,9 @@ impl Index {
             transaction.commit()?;
             crash_point::crash_if_armed("index.memories");
             taken += new.len();
-            if !is_last && !go_on(taken, total.unwrap_or(taken).max(taken)) {
-                return Err(ToolError::Interrupted);
+            if !is_last {
+                control.report(taken, total.unwrap_or(taken).max(taken), MEMORIES);
+                control.check()?;
             }
         }
     }

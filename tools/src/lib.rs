@@ -3,6 +3,7 @@
 
 pub mod bulk_import;
 pub mod chunk;
+pub mod control;
 pub mod curation;
 pub mod embed;
 pub mod engine;

@@ -37,6 +37,7 @@ use schema::store::Store;
 use schema::tool::{SearchInput, SearchOutput};
 use serde_json::Value;
 
+use crate::control::{Control, MEMORIES};
 use crate::embed::{EmbeddingLocation, EmbeddingModel};
 use crate::error::ToolError;
 use crate::fulltext::CorpusStats;
@@ -61,20 +62,20 @@ const MAX_EMBEDDED_FOR_PERSON: usize = 20_000;
 /// How many documents are embedded between two reports of progress.
 const EMBEDDING_BATCH: usize = 200;
 
-/// Searches the store. `go_on` is called with the done and total number of unindexed rows, and decides whether to continue.
+/// Searches the store. Reports the progress of indexing new rows, which can be stopped.
 pub fn search(
     store: &mut Store,
     index: &mut Index,
     options: SearchOptions<'_>,
     input: &SearchInput,
     now: &Moment,
-    go_on: &mut dyn FnMut(usize, usize) -> bool,
+    control: &mut Control<'_>,
 ) -> Result<SearchOutput, ToolError> {
     let mut request = SearchRequest::from_input(input)?;
     // New captures are indexed first. If that is impossible, because another process has the lock or the store is
     // read-only, they are scanned.
     if let Ok(Some(lock)) = index.lock(IndexLockWait::Short) {
-        match index_pending(store, index, options, &lock, go_on) {
+        match index_pending(store, index, options, &lock, control) {
             // On a full disk, for example, they are scanned too.
             Ok(()) | Err(ToolError::Unavailable(_)) => {}
             Err(error) => return Err(error),
@@ -120,9 +121,9 @@ fn index_pending(
     index: &mut Index,
     options: SearchOptions<'_>,
     lock: &IndexLock,
-    go_on: &mut dyn FnMut(usize, usize) -> bool,
+    control: &mut Control<'_>,
 ) -> Result<(), ToolError> {
-    index.index_memories_while(store.rows(), lock, go_on)?;
+    index.index_memories(store.rows(), lock, control)?;
     if let Some(model) = options.model.filter(|model| model.embedder.location() == EmbeddingLocation::InProcess) {
         index.use_model(model.embedder.identity(), lock)?;
         let most = if options.asker == Asker::Person { MAX_EMBEDDED_FOR_PERSON } else { MAX_EMBEDDED_FOR_MODEL };
@@ -131,7 +132,10 @@ fn index_pending(
             let limit = EMBEDDING_BATCH.min(most - embedded);
             let done = index.embed_pending(store.rows(), &*model.embedder, limit, lock)?;
             embedded += limit;
-            is_more = done.has_more && go_on(embedded, most);
+            if done.has_more {
+                control.report(embedded, most, MEMORIES);
+            }
+            is_more = done.has_more && !control.is_cancelled();
         }
     }
     Ok(())

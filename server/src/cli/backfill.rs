@@ -14,6 +14,7 @@ use schema::files::lock::FileLock;
 use super::opening::open_engine;
 use super::terminal_text::count_with_unit;
 use crate::exit;
+use tools::control::Control;
 
 /// Time limit. The next run or a server does the rest.
 const MAX_TIME: Duration = Duration::from_secs(30);
@@ -42,13 +43,13 @@ pub(super) fn run_backfill(project: &Path, session_id: Option<&str>) -> anyhow::
         thread::sleep(MAX_TIME);
         process::exit(0);
     })?;
-    let may_go_on = || Instant::now() < end && !is_store_served(&layout);
+    let mut control = Control::default().cancelled_if(|| Instant::now() >= end || is_store_served(&layout));
     let mut engine = open_engine(project)?;
-    engine.refresh_while(&may_go_on)?;
+    engine.refresh(&mut control)?;
     let mut embedded = 0;
     let mut has_more = true;
     // Errors are not reported here; the next server meets and reports them.
-    while has_more && may_go_on() {
+    while has_more && !control.is_cancelled() {
         let batch = engine.embed_batch_anywhere()?;
         (embedded, has_more) = (embedded + batch.embedded, batch.has_more);
     }

@@ -13,6 +13,7 @@ use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::store::Store;
 use schema::tool::{SaveInput, SearchInput};
+use tools::control::Control;
 use tools::engine::Engine;
 
 use super::output::{Printer, STRONG};
@@ -51,7 +52,7 @@ pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
     let mut engine = Engine::open(project, None, None)?;
     save_decision(&mut engine)?;
     print_named(printer, "memory_save", DECISION)?;
-    engine.refresh()?;
+    engine.refresh(&mut Control::default())?;
 
     print_heading(printer, "2. Secrets are removed before anything is written. The Markdown file contains")?;
     print_prompt_on_disk(project, printer)?;

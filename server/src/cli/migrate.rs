@@ -5,6 +5,7 @@ use std::path::Path;
 use schema::files::layout::Layout;
 use schema::store::{DatabaseKind, StoreAccess};
 use serde::Serialize;
+use tools::control::Control;
 use tools::error::ToolError;
 
 use super::opening::open_quietly;
@@ -33,7 +34,7 @@ pub(super) fn run_migrate(project: &Path, printer: &Printer) -> anyhow::Result<(
     if let StoreAccess::ReadOnly(reason) = engine.store().access() {
         return Err(ToolError::Unavailable(format!("the store cannot be changed: {reason}")).into());
     }
-    engine.refresh()?;
+    engine.refresh(&mut Control::default())?;
     let after = DatabaseKind::read(&layout);
     let done = Migration {
         from: before.to_string(),

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 use schema::files::layout::Layout;
 use schema::files::project::{ProjectContext, ProjectReason, checkout_dir, personal_project, resolve};
+use tools::control::Control;
 use tools::engine::Engine;
 use tools::error::ToolError;
 
@@ -133,7 +134,7 @@ pub(super) fn print_repair_messages(engine: &mut Engine) {
 }
 
 fn run_with_engine(mut engine: Engine, command: impl FnOnce(&mut Engine) -> anyhow::Result<()>) -> anyhow::Result<()> {
-    engine.refresh()?;
+    engine.refresh(&mut Control::default())?;
     print_repair_messages(&mut engine);
     let done = command(&mut engine);
     print_repair_messages(&mut engine);

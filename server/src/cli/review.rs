@@ -10,10 +10,11 @@ use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
 use schema::store::MemoryRow;
 use serde::Serialize;
+use tools::control::Control;
 use tools::curation::scrub::ScrubScope;
 use tools::engine::{
-    Engine, ForgetExtent, IndexProgress, OldDatabases, REVIEW_PAUSE_DAYS, ReviewCandidate, ReviewKind, ReviewReport,
-    Selection, ShareOptions,
+    Engine, ForgetExtent, OldDatabases, REVIEW_PAUSE_DAYS, ReviewCandidate, ReviewKind, ReviewReport, Selection,
+    ShareOptions,
 };
 use tools::error::ToolError;
 
@@ -149,11 +150,11 @@ pub(crate) fn run_review(
     arguments: &ReviewArguments,
     bar: &ProgressBar,
 ) -> anyhow::Result<()> {
-    let mut progress = |step: IndexProgress| {
+    let mut control = Control::default().with_progress(|step| {
         bar.set_length(step.total as u64);
         bar.set_position(step.done as u64);
-    };
-    let report = engine.review(&mut progress, &|| true)?;
+    });
+    let report = engine.review(&mut control)?;
     bar.finish_and_clear();
     let sanitizer = settings::load(engine.store().layout()).sanitizer;
     let is_asking = io::stdin().is_terminal() && io::stdout().is_terminal() && engine.is_writable();

@@ -7,7 +7,8 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::files::project::{ProjectContext, ProjectError, checkout_dir, personal_project, resolve};
 use schema::tool::{LoadInput, ReindexInput};
-use tools::engine::{Engine, IndexProgress};
+use tools::control::Control;
+use tools::engine::Engine;
 use tools::error::ToolError;
 
 use super::arguments::{CliArguments, CliCommand, McpCommand, ServeArguments, ViewArguments, load_source};
@@ -193,12 +194,12 @@ fn serve_transport(arguments: ServeArguments) -> anyhow::Result<Transport> {
 fn run_index(project: &Path, printer: &Printer, file: Option<String>, full: bool) -> anyhow::Result<()> {
     let mut engine = open_engine(project)?;
     let bar = progress_bar("files");
-    let mut report = |step: IndexProgress| {
+    let mut control = Control::default().with_progress(|step| {
         bar.set_length(step.total as u64);
         bar.set_position(step.done as u64);
         bar.set_message(step.path);
-    };
-    let mut done: Result<_, ToolError> = engine.reindex(&ReindexInput { full, path: file }, &mut report, &|| true);
+    });
+    let mut done: Result<_, ToolError> = engine.reindex(&ReindexInput { full, path: file }, &mut control);
     if let Ok(output) = &mut done {
         output.embedded += embed_with_service(&mut engine, &bar);
     }

@@ -8,6 +8,7 @@ use schema::files::registry::registered_projects;
 use schema::settings;
 use schema::tool::{SearchInput, SearchOutput};
 use serde::Serialize;
+use tools::control::Control;
 use tools::engine::Engine;
 use tools::error::ToolError;
 use tools::search::Asker;
@@ -29,7 +30,7 @@ struct ProjectHits {
 pub(crate) fn run_search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments) -> anyhow::Result<()> {
     let input = search_input(engine, arguments)?;
     engine.prepare_embedder();
-    printer.print_hits(&engine.search_with_personal(Asker::Person, &input, &mut |_| {}, &|| true)?)
+    printer.print_hits(&engine.search_as(Asker::Person, &input, &mut Control::default())?)
 }
 
 /// Searches all registered projects and this one, and prints the project with the best hit first. A project that cannot be read is named.
@@ -66,7 +67,7 @@ pub(crate) fn search_all_projects(here: &Path, printer: &Printer, arguments: &Se
 
 fn search_project(project: &Path, arguments: SearchArguments) -> anyhow::Result<SearchOutput> {
     let mut engine = open_engine(project)?;
-    engine.refresh()?;
+    engine.refresh(&mut Control::default())?;
     let input = search_input(&mut engine, arguments)?;
     engine.prepare_embedder();
     Ok(engine.search(&input)?)

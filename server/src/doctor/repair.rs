@@ -6,6 +6,7 @@ use std::path::Path;
 use schema::files::layout::Layout;
 use schema::settings;
 use schema::tool::ReindexInput;
+use tools::control::Control;
 use tools::engine::Engine;
 use tools::error::ToolError;
 
@@ -155,7 +156,7 @@ impl RepairPlan {
         let project = site.project.as_path();
         if self.kinds.contains(&Repair::Rebuild) || self.kinds.contains(&Repair::Queue) {
             let full = self.kinds.contains(&Repair::Rebuild);
-            Engine::open(project, None, None)?.reindex(&ReindexInput { full, path: None }, &mut |_| {}, &|| true)?;
+            Engine::open(project, None, None)?.reindex(&ReindexInput { full, path: None }, &mut Control::default())?;
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use schema::store::MemoryRow;
 use schema::store::forgotten::ForgottenHashes;
 use schema::store::hook_log;
 use schema::tool::{EmbeddingStats, QueueOwner, StatsOutput};
+use tools::control::Control;
 use tools::engine::Engine;
 
 use super::access::{FOREIGN_FILE_FIX, check_closed_dir, check_permissions, own_open_folder};
@@ -110,7 +111,7 @@ fn check_damage(path: &Path) -> Option<DoctorCheck> {
 }
 
 fn check_opened(mut engine: Engine, layout: &Layout) -> Vec<DoctorCheck> {
-    let refreshed = engine.refresh();
+    let refreshed = engine.refresh(&mut Control::default());
     let mut checks = vec![match refreshed {
         Ok(_) => check_sync(&engine, layout),
         Err(error) => DoctorCheck::finding("index", error.to_string(), REBUILD).with_repair(Repair::Rebuild),

@@ -151,9 +151,9 @@ impl PromptTemplate {
 async fn list_candidates(dispatcher: &Dispatcher, request: &GetPromptRequestParams) -> String {
     let topic = request.arguments.as_ref().and_then(|arguments| arguments.get("topic")?.as_str()).unwrap_or_default();
     let topic: Vec<String> = topic.split_whitespace().map(str::to_lowercase).collect();
-    let listed = dispatcher.read(ReadNeed::OpenStore, None, move |engine, may_go_on| {
+    let listed = dispatcher.read(ReadNeed::OpenStore, None, move |engine, control| {
         let start = Instant::now();
-        let report = engine.review(&mut |_| {}, &|| may_go_on() && start.elapsed() < REVIEW_TIME)?;
+        let report = engine.review(&mut control.cancelled_if(|| start.elapsed() >= REVIEW_TIME))?;
         let sanitizer = settings::load(engine.store().layout()).sanitizer;
         let is_about = |text: &String| topic.is_empty() || topic.iter().any(|word| text.to_lowercase().contains(word));
         let texts = report.candidates.iter().map(|candidate| describe(candidate, &sanitizer)).filter(is_about);

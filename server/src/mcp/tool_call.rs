@@ -7,7 +7,8 @@ use schema::tool::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tools::engine::{Engine, IndexProgress};
+use tools::control::Control;
+use tools::engine::Engine;
 use tools::error::ToolError;
 use tools::search::{Asker, append_notice};
 
@@ -57,7 +58,7 @@ impl ToolCall {
             Self::Search(input) => ToolOutput::Search(run_search(input, dispatcher, progress).await?),
             Self::Get(input) => {
                 let need = if input.id.is_some() { ReadNeed::CaughtUpIndex } else { ReadNeed::OpenStore };
-                let get = move |engine: &mut Engine, _: &dyn Fn() -> bool| {
+                let get = move |engine: &mut Engine, _: Control<'_>| {
                     let output = engine.get(&input)?;
                     engine.compact_details(output)
                 };
@@ -85,9 +86,9 @@ async fn run_search(
 ) -> Result<SearchOutput, ToolError> {
     let sender = progress.clone();
     let mut output = dispatcher
-        .read(ReadNeed::CaughtUpIndex, Some(progress), move |engine, may_go_on| {
-            let mut report = |step: IndexProgress| drop(sender.send_replace(Some(step)));
-            engine.search_with_personal(Asker::Model, &input, &mut report, may_go_on)
+        .read(ReadNeed::CaughtUpIndex, Some(progress), move |engine, control| {
+            let mut control = control.with_progress(|step| drop(sender.send_replace(Some(step))));
+            engine.search_as(Asker::Model, &input, &mut control)
         })
         .await?;
     if let Some(text) = dispatcher.indexing_notice() {

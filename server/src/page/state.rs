@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
+use tools::control::Control;
 use tools::engine::{Engine, ForgetExtent, OldDatabases, Selection};
 use tools::error::{ToolError, join_causes};
 
@@ -108,7 +109,7 @@ impl PageHandle {
 fn delete(engine: &mut Engine, id: String, digest: &str) -> Result<(), ToolError> {
     engine.finish_forgetting()?;
     // An editor may have changed the file just now.
-    engine.refresh()?;
+    engine.refresh(&mut Control::default())?;
     // Its file may be away for a moment, as while git switches branches.
     if engine.peek(&id)?.is_none() {
         let text = "it was not there any more; if it comes back, delete it again";

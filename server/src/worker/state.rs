@@ -8,6 +8,7 @@ use std::time::Instant;
 use chrono::NaiveDate;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
+use tools::control::Control;
 use tools::embed::remote::Network;
 use tools::engine::Engine;
 use tools::error::ToolError;
@@ -100,7 +101,9 @@ impl WorkerState {
                 let common = common.filter(|_| watcher.is_some() || !is_mine);
                 self.must_refresh = common.is_some();
                 if common.is_none() {
-                    if let Err(error) = engine.refresh_while(&|| !setup.ending.is_cancelled()) {
+                    if let Err(error) =
+                        engine.refresh(&mut Control::default().cancelled_if(|| setup.ending.is_cancelled()))
+                    {
                         tracing::warn!("cannot index changes: {error}");
                     }
                     setup.can_save.send_replace(engine.is_writable());
@@ -143,13 +146,13 @@ impl EngineOwner for WorkerState {
         self.setup.ending.clone()
     }
 
-    fn engine_in_sync(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<&mut Engine, ToolError> {
+    fn engine_in_sync(&mut self, control: &mut Control<'_>) -> Result<&mut Engine, ToolError> {
         let is_owner = self.is_owner();
         self.engine()?;
         let is_watched =
             self.open.as_ref().is_some_and(|open| open.watcher.is_some() || !is_owner && open.engine.is_shared());
         if self.must_refresh || !is_watched {
-            self.engine()?.refresh_while(may_go_on)?;
+            self.engine()?.refresh(control)?;
         }
         self.engine()
     }

@@ -15,6 +15,7 @@ use schema::settings::Settings;
 use schema::store::Store;
 use schema::tool::{Confidence, Hit, SearchInput, SearchOutput, SearchSource};
 use tempfile::TempDir;
+use tools::control::Control;
 use tools::engine::Engine;
 
 use super::set::{DocumentShape, EvalDocument, EvalGroup, speaker, turn_kind};
@@ -84,7 +85,7 @@ impl EvalStore {
     /// Returns an engine on the store, fully indexed.
     pub fn engine(&self, settings: &Settings) -> Result<Engine, String> {
         let mut engine = Engine::open_with_settings(&self.project, settings).map_err(|error| error.to_string())?;
-        engine.refresh().map_err(|error| error.to_string())?;
+        engine.refresh(&mut Control::default()).map_err(|error| error.to_string())?;
         while engine.embed_batch_anywhere().map_err(|error| error.to_string())?.has_more {}
         Ok(engine)
     }

@@ -179,6 +179,7 @@ mod tests {
 
     use super::super::{ForgetExtent, OldDatabases, Selection};
     use super::*;
+    use crate::control::Control;
 
     fn save(engine: &mut Engine, kind: MemoryType, content: &str, day: u32) -> String {
         let at = NaiveDate::from_ymd_opt(2026, 4, day).unwrap().and_hms_opt(10, 0, 0).unwrap();
@@ -208,7 +209,7 @@ mod tests {
         let text = "2026-04-03, 1 session: Where should the tokens live?\nDecided: Cache the tokens in Redis";
         assert_eq!((summary.memory.content.as_str(), summary.path.as_str()), (text, "2026-04-03.md"));
         assert_eq!(summary.memory.attributes.metadata["entries"], json!([decision]));
-        engine.refresh().unwrap();
+        engine.refresh(&mut Control::default()).unwrap();
         for question in ["What did we do in April 2026?", "what did we decide in spring 2026", "2026년 4월에 뭐 했지?"]
         {
             let input: SearchInput = serde_json::from_value(json!({ "query": question })).unwrap();

@@ -8,6 +8,7 @@ use schema::tool::{EmbeddingStats, SearchInput, StatsOutput};
 
 use super::Engine;
 use super::embedding_job::{EmbeddedTexts, EmbeddingJob};
+use crate::control::Control;
 use crate::embed::{EmbeddingLocation, EmbeddingModel, EmbeddingQuery, Vector};
 use crate::error::ToolError;
 use crate::index::{BatchOutcome, EmbeddingBatch, EmbeddingCoverage, IndexLockWait};
@@ -60,9 +61,9 @@ impl Engine {
         })
     }
 
-    /// Repeats the step until nothing is left or `may_go_on` says stop.
-    pub(super) fn merge_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<(), ToolError> {
-        while self.is_writable() && may_go_on() {
+    /// Repeats the step until nothing is left or it is stopped.
+    pub(super) fn merge_segments(&mut self, control: &Control<'_>) -> Result<(), ToolError> {
+        while self.is_writable() && !control.is_cancelled() {
             let Some(lock) = self.index.lock(IndexLockWait::Short)? else { return Ok(()) };
             if !self.index.merge_step(&lock)? {
                 return Ok(());
@@ -96,16 +97,12 @@ impl Engine {
         }
     }
 
-    /// Embeds all waiting documents if the embedder is local, while `may_go_on` allows it, and returns their number. Idle
-    /// steps do the rest. `progress` gets the done and total number after each batch.
-    pub(super) fn embed_locally(
-        &mut self,
-        progress: &mut dyn FnMut(usize, usize),
-        may_go_on: &dyn Fn() -> bool,
-    ) -> Result<usize, ToolError> {
+    /// Embeds all waiting documents if the embedder is local, until it is stopped, and returns their number. Idle steps do the rest. The
+    /// progress counts after these `files`.
+    pub(super) fn embed_locally(&mut self, files: usize, control: &mut Control<'_>) -> Result<usize, ToolError> {
         let (mut embedded, mut waiting) = (0, None);
         let mut is_more = self.embedding_location() == Some(EmbeddingLocation::InProcess);
-        while is_more && may_go_on() {
+        while is_more && !control.is_cancelled() {
             let worked = self.embed_batch()?;
             embedded += worked.embedded;
             is_more = worked.has_more;
@@ -118,7 +115,7 @@ impl Engine {
                 }
             };
             // Another process may embed or capture meanwhile, so the count is capped.
-            progress(embedded.min(total), total);
+            control.report(files + embedded.min(total), files + total, "vectors");
         }
         Ok(embedded)
     }
@@ -172,7 +169,7 @@ impl Engine {
             return Ok(BatchOutcome { embedded: 0, has_more: true });
         };
         self.index.requeue_invalid(&lock)?;
-        self.index.index_memories(self.store.rows(), &lock)?;
+        self.index.index_memories(self.store.rows(), &lock, &mut Control::default())?;
         self.index.use_model(model.embedder.identity(), &lock)?;
         self.index.embed_pending(self.store.rows(), &*model.embedder, BATCH_HERE, &lock)
     }
@@ -207,7 +204,7 @@ impl Engine {
     fn gather_texts(&mut self, model: &EmbeddingModel) -> Result<Option<EmbeddingBatch>, ToolError> {
         let Some(lock) = self.index.lock(IndexLockWait::Short)? else { return Ok(None) };
         self.index.requeue_invalid(&lock)?;
-        self.index.index_memories(self.store.rows(), &lock)?;
+        self.index.index_memories(self.store.rows(), &lock, &mut Control::default())?;
         self.index.use_model(model.embedder.identity(), &lock)?;
         let clean = |text: &str| self.loaded.sanitizer.clean(text).text.into_owned();
         self.index.gather_batch(self.store.rows(), &*model.embedder, &clean, BATCH_ELSEWHERE, &lock).map(Some)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
+use crate::control::Control;
 use crate::curation::residue;
 use crate::curation::scrub::{ScrubOutcome, ScrubScope, scrub};
 use crate::import::IMPORT_MARK_PREFIX;
@@ -193,9 +194,9 @@ impl Engine {
         old: OldDatabases,
         gone: CompactScope<'_>,
     ) -> Result<ForgetOutcome, ToolError> {
-        self.refresh()?;
+        self.refresh(&mut Control::default())?;
         let mut forgot = ForgetOutcome::default();
-        let lock = self.lock_index()?;
+        let lock = self.lock_index(&Control::default())?;
         let is_index_done = self.index.compact(gone, &lock)?;
         drop(lock);
         let is_store_done = self.store.compact()?;

@@ -8,7 +8,8 @@ use schema::settings;
 use schema::store::{MemoryRow, Store};
 use schema::tool::{Confidence, Hit, SaveInput, SaveOutput, SearchInput, SearchOutput};
 
-use super::{Engine, IndexProgress, open_index};
+use super::{Engine, open_index};
+use crate::control::Control;
 use crate::error::{ToolError, join_causes};
 use crate::index::{TAGS, metadata_tags};
 use crate::search::{Asker, append_notice};
@@ -35,25 +36,24 @@ const FLAG: &str = "personal";
 const GENERAL: &str = "general";
 
 impl Engine {
-    /// [`Engine::search_as`] with the best hits of the personal memory after those of the project: preferences, conventions, and learnings
-    /// with the tag `general`. They take the places of the last hits and are never mixed with the others. If the personal memory cannot be
-    /// read, the notice says so.
-    pub fn search_with_personal(
+    /// Adds the best hits of the personal memory behind those of the project: preferences, conventions, and learnings with the tag
+    /// `general`. They take the places of the last hits and are never mixed with the others. If the personal memory cannot be read, the
+    /// notice says so.
+    pub(super) fn add_personal_hits(
         &mut self,
         asker: Asker,
         input: &SearchInput,
-        progress: &mut dyn FnMut(IndexProgress),
-        may_go_on: &dyn Fn() -> bool,
-    ) -> Result<SearchOutput, ToolError> {
-        let mut output = self.search_as(asker, input, progress, may_go_on)?;
+        output: &mut SearchOutput,
+        control: &Control<'_>,
+    ) {
         let input = self.with_defaults(input);
         let limit = input.max_results.map_or(0, |limit| usize::try_from(limit).unwrap_or_default());
         let concerns_the_project = input.session_id.is_some() || input.path.is_some();
         let tokens = input.max_tokens.map_or(0, |tokens| usize::try_from(tokens).unwrap_or_default());
         if concerns_the_project || tokens < LEAST_TOKENS {
-            return Ok(output);
+            return;
         }
-        let mut hits = match self.personal_hits(asker, &input, may_go_on) {
+        let mut hits = match self.personal_hits(asker, &input, control) {
             Ok(hits) => hits,
             Err(error) => {
                 let text = format!("the personal memory cannot be searched: {}", join_causes(&error));
@@ -73,25 +73,21 @@ impl Engine {
             output.results.append(&mut hits);
             output.count = output.results.len();
         }
-        Ok(output)
     }
 
     fn personal_hits(
         &mut self,
         asker: Asker,
         input: &SearchInput,
-        may_go_on: &dyn Fn() -> bool,
+        control: &Control<'_>,
     ) -> Result<Vec<Hit>, ToolError> {
         let most = MAX_PERSONAL_HITS
             .min(input.max_results.map_or(0, |limit| usize::try_from(limit).unwrap_or_default()) / SHARE);
         let Some(personal) = self.personal()? else { return Ok(Vec::new()) };
         // A search does not wait for another process that indexes.
-        match personal.refresh_reporting(&mut |_| {}, may_go_on, &|| false) {
-            Ok(_) | Err(ToolError::Interrupted) => {}
-            Err(error) => return Err(error),
-        }
+        personal.refresh(&mut control.without_progress().yielding_if(|| true))?;
         let wanted = SearchInput { max_results: Some(PERSONAL_CANDIDATES), explain: false, ..input.clone() };
-        let mut found = personal.search_as(Asker::Person, &wanted, &mut |_| {}, may_go_on)?;
+        let mut found = personal.search_project(Asker::Person, &wanted, &mut control.without_progress())?;
         let mut hits: Vec<Hit> = Vec::new();
         for hit in found.results {
             // In a small store, hits of any score are only suggested.

@@ -7,6 +7,7 @@ use schema::model::word_list::WordList;
 use schema::store::Store;
 use schema::tool::{Hit, SearchInput};
 
+use crate::control::Control;
 use crate::error::ToolError;
 use crate::index::Index;
 use crate::search::query::{self, Query};
@@ -69,7 +70,9 @@ pub(super) fn recall_memories(
     };
     let asked = comparable_letters(prompt);
     let mut found = Vec::new();
-    for hit in search::search(store, index, WORDS_ONLY_WEIGHTS, &input, &Moment::now(), &mut |_, _| true)?.results {
+    for hit in
+        search::search(store, index, WORDS_ONLY_WEIGHTS, &input, &Moment::now(), &mut Control::default())?.results
+    {
         if may_be_shown(&hit, session_id) && adds_to_prompt(&comparable_letters(&recalled_text(store, &hit)?), &asked) {
             found.push(hit);
         }

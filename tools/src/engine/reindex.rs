@@ -10,8 +10,9 @@ use schema::log::log_file;
 use schema::store::CatchUpOutcome;
 use schema::tool::{ReindexInput, ReindexOutput};
 
+use super::Engine;
 use super::file_access::{confine_path, display_path};
-use super::{Engine, IndexProgress};
+use crate::control::Control;
 use crate::error::ToolError;
 use crate::index::{Index, IndexLock, IndexLockWait};
 
@@ -44,26 +45,25 @@ impl Engine {
     pub(super) fn reindex_requested(
         &mut self,
         input: &ReindexInput,
-        progress: &mut dyn FnMut(IndexProgress),
-        may_go_on: &dyn Fn() -> bool,
+        control: &mut Control<'_>,
     ) -> Result<ReindexOutput, ToolError> {
-        self.drain_spool_patiently(may_go_on)?;
+        self.drain_spool_patiently(control)?;
         if let Some(path) = &input.path {
             let inside = confine_path(self.store.layout(), path)?;
             if !self.store.layout().store_path(&inside).exists() && !self.index.changed_files()?.contains(&inside) {
                 return Err(ToolError::NotFound(format!("there is no file {}", display_path(&inside))));
             }
             if input.full {
-                let lock = self.lock_index()?;
+                let lock = self.lock_index(control)?;
                 self.index.invalidate_file(&inside, &lock)?;
             }
             let file = BTreeSet::from([inside]);
             let forced = if input.full { ForcedReread::Files } else { ForcedReread::Nothing };
             let scope = ReindexScope { files: file.clone(), logs: file, forced };
-            return self.reindex_files(&scope, progress, may_go_on, may_go_on);
+            return self.reindex_files(&scope, control);
         }
         if !input.full {
-            return self.reindex_changed(progress, may_go_on, may_go_on);
+            return self.reindex_changed(control);
         }
         self.repair_databases()?;
         let logs = self.store.all_logs()?;
@@ -72,27 +72,22 @@ impl Engine {
         let listing = self.store.layout().markdown_files();
         files.extend(listing.map_err(|error| ToolError::cannot("list the store", &error))?);
         let scope = ReindexScope { files, logs, forced: ForcedReread::Index };
-        self.reindex_files(&scope, progress, may_go_on, may_go_on)
+        self.reindex_files(&scope, control)
     }
 
     /// Synchronises all changed files.
-    pub(super) fn reindex_changed(
-        &mut self,
-        progress: &mut dyn FnMut(IndexProgress),
-        may_go_on: &dyn Fn() -> bool,
-        may_wait: &dyn Fn() -> bool,
-    ) -> Result<ReindexOutput, ToolError> {
+    pub(super) fn reindex_changed(&mut self, control: &mut Control<'_>) -> Result<ReindexOutput, ToolError> {
         let logs: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
         let mut files = logs.clone();
         files.extend(self.index.changed_files()?);
-        self.reindex_files(&ReindexScope { files, logs, forced: ForcedReread::Nothing }, progress, may_go_on, may_wait)
+        self.reindex_files(&ReindexScope { files, logs, forced: ForcedReread::Nothing }, control)
     }
 
     /// Stores the events in the spool. Waits briefly for a program that is writing their logs.
-    fn drain_spool_patiently(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<(), ToolError> {
+    fn drain_spool_patiently(&mut self, control: &Control<'_>) -> Result<(), ToolError> {
         let deadline = Instant::now() + log_file::MAX_WAIT;
         self.drain_spool()?;
-        while self.store.rows().has_pending()? && Instant::now() < deadline && may_go_on() {
+        while self.store.rows().has_pending()? && Instant::now() < deadline && !control.is_cancelled() {
             thread::sleep(PAUSE);
             self.drain_spool()?;
         }
@@ -100,11 +95,11 @@ impl Engine {
     }
 
     /// Updates the rows of a log. Waits briefly for a program that is writing it.
-    fn catch_up_log(&mut self, path: &str, may_wait: &dyn Fn() -> bool) -> Result<CatchUpOutcome, ToolError> {
+    fn catch_up_log(&mut self, path: &str, control: &Control<'_>) -> Result<CatchUpOutcome, ToolError> {
         let deadline = Instant::now() + log_file::MAX_WAIT;
         loop {
             match self.store.catch_up(path, LockTimeout::Server.duration())? {
-                CatchUpOutcome::Busy if Instant::now() < deadline && may_wait() => thread::sleep(PAUSE),
+                CatchUpOutcome::Busy if Instant::now() < deadline && control.may_wait() => thread::sleep(PAUSE),
                 caught_up => return Ok(caught_up),
             }
         }
@@ -115,41 +110,38 @@ impl Engine {
     fn reindex_files(
         &mut self,
         ReindexScope { files, logs, forced }: &ReindexScope,
-        progress: &mut dyn FnMut(IndexProgress),
-        may_go_on: &dyn Fn() -> bool,
-        may_wait: &dyn Fn() -> bool,
+        control: &mut Control<'_>,
     ) -> Result<ReindexOutput, ToolError> {
         let started = Instant::now();
-        let go_on = || if may_go_on() { Ok(()) } else { Err(ToolError::Interrupted) };
         let mut output = ReindexOutput { files: files.len(), ..ReindexOutput::default() };
         if let Some(first) = files.first() {
             // Reports the total before the first file.
-            progress(IndexProgress { done: 0, total: files.len(), path: display_path(first) });
+            control.report(0, files.len(), display_path(first));
         }
         for path in logs {
-            go_on()?;
+            control.check()?;
             output.removed += match forced {
-                ForcedReread::Nothing => match self.catch_up_log(path, may_wait)? {
+                ForcedReread::Nothing => match self.catch_up_log(path, control)? {
                     CatchUpOutcome::AlreadyInSync | CatchUpOutcome::SyncedUnread | CatchUpOutcome::Busy => 0,
                     CatchUpOutcome::SyncedByReading(report) => report.removed,
                 },
                 ForcedReread::Files | ForcedReread::Index => {
-                    self.catch_up_log(path, may_wait)?;
+                    self.catch_up_log(path, control)?;
                     self.store.sync_log(path)?.removed
                 }
             };
         }
-        let lock = self.lock_index_while(may_wait)?;
+        let lock = self.lock_index(control)?;
         let (store, rows) = (&self.store, self.store.rows());
         let mut fill = |index: &mut Index| {
             for (done, path) in files.iter().enumerate() {
-                go_on()?;
+                control.check()?;
                 let chunked = index.index_file(path, store.synced_log(path)?.as_ref(), &lock)?;
                 output.chunks += chunked.added;
                 output.removed += chunked.removed;
-                progress(IndexProgress { done: done + 1, total: files.len(), path: display_path(path) });
+                control.report(done + 1, files.len(), display_path(path));
             }
-            output.memories = index.index_memories_while(rows, &lock, &mut |_, _| may_go_on())?;
+            output.memories = index.index_memories(rows, &lock, &mut control.without_progress())?;
             Ok(())
         };
         match forced {
@@ -160,18 +152,14 @@ impl Engine {
         Ok(output)
     }
 
-    pub(super) fn lock_index(&mut self) -> Result<IndexLock, ToolError> {
-        self.lock_index_while(&|| true)
-    }
-
-    /// Waits for the index lock while `may_wait` allows it.
-    fn lock_index_while(&mut self, may_wait: &dyn Fn() -> bool) -> Result<IndexLock, ToolError> {
+    /// Waits for the index lock.
+    pub(super) fn lock_index(&mut self, control: &Control<'_>) -> Result<IndexLock, ToolError> {
         let deadline = Instant::now() + MAX_WAIT;
         loop {
             if let Some(lock) = self.index.lock(IndexLockWait::Try)? {
                 return Ok(lock);
             }
-            if !may_wait() {
+            if !control.may_wait() {
                 return Err(ToolError::Interrupted);
             }
             if Instant::now() >= deadline {
@@ -204,10 +192,10 @@ mod tests {
         std::fs::write(layout.store_path("note.md"), "# Note\n\nThe walrus guards the vault.\n").unwrap();
         let lock = FileLock::acquire(&layout.index_lock(), Duration::ZERO).unwrap();
         // It may continue, but there is nothing that it can do.
-        let stopped = engine.refresh_reporting(&mut |_| {}, &|| true, &|| false);
-        assert!(matches!(stopped, Err(ToolError::Interrupted)), "{stopped:?}");
+        let mut refresh = || engine.refresh(&mut Control::default().yielding_if(|| true)).unwrap();
+        assert_eq!(refresh(), None);
         drop(lock);
-        assert_eq!(engine.refresh_reporting(&mut |_| {}, &|| true, &|| false).unwrap().files, 1);
+        assert_eq!(refresh().unwrap().files, 1);
     }
 
     #[test]
@@ -217,7 +205,7 @@ mod tests {
         let log = "# 2026-01-28\n\nA person wrote of the walrus.\n\n- [10:00:00] **User Prompt**: the first\n";
         std::fs::write(engine.store().layout().store_path("2026-01-28.md"), log).unwrap();
         let mut index = || {
-            let output = engine.reindex_changed(&mut |_| {}, &|| true, &|| true).unwrap();
+            let output = engine.reindex_changed(&mut Control::default()).unwrap();
             (output.files, output.chunks)
         };
         let mut hook = Store::open(project.path(), LockTimeout::Hook).unwrap();
@@ -240,7 +228,7 @@ mod tests {
         append_prompt(&mut hook, "the first");
         capture_text(&mut hook, MemoryType::Decision, "use redis");
         let index = |engine: &mut Engine| {
-            let output = engine.reindex_changed(&mut |_| {}, &|| true, &|| true).unwrap();
+            let output = engine.reindex_changed(&mut Control::default()).unwrap();
             (output.files, output.chunks, output.memories)
         };
         assert_eq!(index(&mut engine), (1, 0, 2));
@@ -252,7 +240,7 @@ mod tests {
         let file = hook.layout().store_path(log);
         std::fs::write(&file, format!("A person wrote of the walrus.\n{}", std::fs::read_to_string(&file).unwrap()))
             .unwrap();
-        let lock = engine.lock_index().unwrap();
+        let lock = engine.lock_index(&Control::default()).unwrap();
         assert_eq!(engine.index.index_file(log, synced.as_ref(), &lock).unwrap().added, 0);
         drop(lock);
         assert_eq!((hook.synced_log(log).unwrap(), index(&mut engine)), (None, (1, 1, 1)));
@@ -267,7 +255,7 @@ mod tests {
     fn prose_is_found_after_the_database_was_replaced() {
         let project = tempfile::tempdir().unwrap();
         let open = || engine_without_vectors(project.path());
-        let index = |engine: &mut Engine| engine.reindex_changed(&mut |_| {}, &|| true, &|| true).unwrap().chunks;
+        let index = |engine: &mut Engine| engine.reindex_changed(&mut Control::default()).unwrap().chunks;
         let mut engine = open();
         let layout = engine.store().layout().clone();
         let file = layout.store_path("2026-01-28.md");

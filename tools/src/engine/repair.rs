@@ -1,6 +1,7 @@
 //! Handles database errors during a call: repairs only what is damaged, then retries once.
 
 use super::{Engine, INDEX_RESET, open_index};
+use crate::control::Control;
 use crate::error::ToolError;
 use crate::index::Index;
 use schema::files::database::LockTimeout;
@@ -40,7 +41,7 @@ impl Engine {
             self.store.delete_unreadable_rows()?;
             self.collect_store_messages();
         }
-        self.index_changes(&mut |_| {}, &|| true, &|| true).map(drop)
+        self.index_changes(&mut Control::default()).map(drop)
     }
 
     /// Resets each database in which SQLite finds damage, and returns whether it did. Reads both completely.
@@ -65,7 +66,7 @@ impl Engine {
         let cache = self.index.vector_cache().clone();
         self.index = open_index(&self.store, &self.repair_messages)?;
         self.index.share_vectors(&cache);
-        self.index_changes(&mut |_| {}, &|| true, &|| true).map(drop)
+        self.index_changes(&mut Control::default()).map(drop)
     }
 
     fn collect_store_messages(&mut self) {

@@ -103,6 +103,7 @@ mod tests {
     use schema::settings::Settings;
 
     use super::*;
+    use crate::control::Control;
 
     #[test]
     fn cleanup_deletes_old_and_spares_kept_types() {
@@ -123,7 +124,7 @@ mod tests {
         });
         let mut bulk = BulkImporter::new(&engine.store, ImportMode::Write).unwrap();
         bulk.import(&mut engine.store, arrivals.collect()).unwrap();
-        engine.refresh().unwrap();
+        engine.refresh(&mut Control::default()).unwrap();
         let clearing = |older_than, keep_bytes, also: &[MemoryType]| RetentionPolicy {
             older_than,
             keep_bytes,

@@ -18,7 +18,8 @@ use schema::store::MemoryRow;
 
 use self::new_memories::{has_secret, relation_of, reports_condition, reports_end};
 use self::review_candidate::ReviewDecisions;
-use super::{Engine, IndexProgress};
+use super::Engine;
+use crate::control::Control;
 use crate::error::ToolError;
 use crate::index::ReviewPass;
 
@@ -41,22 +42,13 @@ pub struct ReviewReport {
 }
 
 impl Engine {
-    /// Finds the candidates. New memories are examined while `may_go_on` allows it.
-    pub fn review(
-        &mut self,
-        progress: &mut dyn FnMut(IndexProgress),
-        may_go_on: &dyn Fn() -> bool,
-    ) -> Result<ReviewReport, ToolError> {
+    /// Finds the candidates. New memories are examined until it is stopped.
+    pub fn review(&mut self, control: &mut Control<'_>) -> Result<ReviewReport, ToolError> {
         let settings = settings::load(self.store.layout());
         self.with_repair(|engine| {
-            let mut go_on = |done: i64, total: i64| {
-                let count = |seq: i64| usize::try_from(seq).unwrap_or_default();
-                progress(IndexProgress { done: count(done), total: count(total), path: "memories".to_owned() });
-                may_go_on()
-            };
             let (store, index) = (&engine.store, &mut engine.index);
             let redact = &settings.settings.redact;
-            let is_complete = new_memories::examine(store, index, &settings.sanitizer, redact, &mut go_on)?;
+            let is_complete = new_memories::examine(store, index, &settings.sanitizer, redact, control)?;
             let (store, now) = (&engine.store, Moment::now());
             let decisions = ReviewDecisions::from_notes(store.rows().reviews()?);
             let put_off = Cell::new(0);

@@ -8,15 +8,28 @@ use schema::model::moment::Moment;
 use schema::settings::Settings;
 use schema::tool::{SearchInput, SearchOutput, SearchSource};
 
-use super::{Engine, IndexProgress, file_access};
+use super::{Engine, file_access};
+use crate::control::Control;
 use crate::embed::EmbeddingLocation;
 use crate::error::ToolError;
 use crate::search::{self, Asker, SearchOptions, append_notice};
 
 impl Engine {
-    /// A search for a person, without progress.
+    /// `memory_search`: the hits of the project, and behind them the best ones of the user's personal memory.
+    pub fn search_as(
+        &mut self,
+        asker: Asker,
+        input: &SearchInput,
+        control: &mut Control<'_>,
+    ) -> Result<SearchOutput, ToolError> {
+        let mut output = self.search_project(asker, input, control)?;
+        self.add_personal_hits(asker, input, &mut output, control);
+        Ok(output)
+    }
+
+    /// A search of this project alone, for a person.
     pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
-        self.search_as(Asker::Person, input, &mut |_| {}, &|| true)
+        self.search_project(Asker::Person, input, &mut Control::default())
     }
 
     /// Fills missing fields of a request from the settings.
@@ -30,14 +43,12 @@ impl Engine {
         }
     }
 
-    /// `memory_search` for a model or a person. Reports progress while new events are indexed, and may wait some seconds for the question's
-    /// vector.
-    pub fn search_as(
+    /// Reports progress while new events are indexed, and may wait some seconds for the question's vector.
+    pub(super) fn search_project(
         &mut self,
         asker: Asker,
         input: &SearchInput,
-        progress: &mut dyn FnMut(IndexProgress),
-        may_go_on: &dyn Fn() -> bool,
+        control: &mut Control<'_>,
     ) -> Result<SearchOutput, ToolError> {
         let input = &self.with_defaults(input);
         let query_vector = self.embedding_query(input)?.map(|question| question.embed());
@@ -48,14 +59,10 @@ impl Engine {
                 model.with_query_vector(query_vector.unwrap_or_else(|| model.without_request()))
             }
         });
-        let mut go_on = |done: usize, total: usize| {
-            progress(IndexProgress { done, total, path: "memories".to_owned() });
-            may_go_on()
-        };
         let mut output = self.with_repair(|engine| {
             let scoring = engine.loaded.settings.search_weights.into();
             let options = SearchOptions { model: model.as_ref(), scoring, asker, session_id: &engine.session_id };
-            search::search(&mut engine.store, &mut engine.index, options, input, &now, &mut go_on)
+            search::search(&mut engine.store, &mut engine.index, options, input, &now, control)
         })?;
         self.add_encoding_notice(&mut output);
         self.add_notice(&mut output.notice);

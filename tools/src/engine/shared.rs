@@ -91,6 +91,7 @@ mod tests {
     use schema::tool::{GetInput, ReindexInput, SaveInput, SearchInput};
 
     use super::*;
+    use crate::control::Control;
 
     #[test]
     fn a_rebuild_by_another_process_is_seen_at_once() {
@@ -99,7 +100,7 @@ mod tests {
         let (mut first, mut second) = (open(), open());
         let note = |text: &str| std::fs::write(project.path().join(".jikime/memory/note.md"), text).unwrap();
         note("# Note\n\nThe walrus guards the vault.\n");
-        second.reindex(&ReindexInput { full: true, path: None }, &mut |_| {}, &|| true).unwrap();
+        second.reindex(&ReindexInput { full: true, path: None }, &mut Control::default()).unwrap();
         assert!(first.index.is_current());
         let mut found = |query: &str| {
             let input = SearchInput { query: query.to_owned(), ..SearchInput::default() };
@@ -107,7 +108,7 @@ mod tests {
         };
         assert_eq!(found("walrus"), 1);
         note("# Note\n\nThe ocelot guards the vault now.\n");
-        assert_eq!(second.refresh().unwrap().files, 1);
+        assert_eq!(second.refresh(&mut Control::default()).unwrap().unwrap().files, 1);
         assert_eq!((found("ocelot"), found("walrus")), (1, 0));
     }
 

@@ -6,6 +6,7 @@ use schema::settings::{EmbeddingProvider, Settings};
 use schema::tool::{GetInput, LoadInput, LoadSource, SearchInput};
 
 use super::*;
+use crate::control::Control;
 
 const FIELDS: [&str; 11] =
     ["id", "type", "at", "session", "importance", "pinned", "supersedes", "origin", "metadata", "context", "later"];
@@ -82,7 +83,7 @@ proptest! {
         let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
         let mut engine = Engine::open_with_settings(project.path(), &settings).unwrap();
         for _ in 0..2 {
-            engine.refresh().unwrap();
+            engine.refresh(&mut Control::default()).unwrap();
             let rows = engine.list(&MemoryFilter::default(), 1000).unwrap();
             let input = SearchInput { query: "cache entry".to_owned(), min_score: Some(0.0), ..SearchInput::default() };
             prop_assert_eq!(engine.search(&input).unwrap().results.is_empty(), rows.is_empty());
@@ -93,7 +94,7 @@ proptest! {
                 let input = GetInput { id: Some(row.memory.id.to_string()), ..GetInput::default() };
                 prop_assert!(engine.get(&input).unwrap().memory.is_some());
             }
-            engine.reindex(&ReindexInput { full: true, ..ReindexInput::default() }, &mut |_| {}, &|| true).unwrap();
+            engine.reindex(&ReindexInput { full: true, ..ReindexInput::default() }, &mut Control::default()).unwrap();
         }
         prop_assert_eq!(engine.take_repair_messages(), Vec::<String>::new());
     }

@@ -64,6 +64,7 @@ mod tests {
     use schema::store::Store;
 
     use super::*;
+    use crate::control::Control;
     use crate::embed::{Embedder as _, LocalModel};
     use crate::index::Index;
     use crate::index::{IndexLockWait, VectorLoader};
@@ -87,7 +88,7 @@ mod tests {
             let draft = Draft::new("s", MemoryType::Learning, content, Moment::now());
             capture(&mut self.store, draft, &Sanitizer::default()).unwrap();
             let lock = self.writer.lock(IndexLockWait::Long).unwrap().unwrap();
-            self.writer.index_memories(self.store.rows(), &lock).unwrap();
+            self.writer.index_memories(self.store.rows(), &lock, &mut Control::default()).unwrap();
             self.writer.use_model(self.model.identity(), &lock).unwrap();
             self.writer.embed_pending(self.store.rows(), &self.model, 10, &lock).unwrap();
         }
@@ -102,7 +103,7 @@ mod tests {
             let lock = self.writer.lock(IndexLockWait::Long).unwrap().unwrap();
             let (store, model) = (&self.store, &self.model);
             let fill = |index: &mut Index| {
-                index.index_memories(store.rows(), &lock)?;
+                index.index_memories(store.rows(), &lock, &mut Control::default())?;
                 index.use_model(model.identity(), &lock)?;
                 index.embed_pending(store.rows(), model, 1, &lock)
             };

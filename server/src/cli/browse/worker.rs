@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::Context as _;
+use tools::control::Control;
 use tools::engine::{Engine, ForgetExtent, OldDatabases, Selection, TaskState};
 use tools::error::ToolError;
 
@@ -111,7 +112,7 @@ impl WorkerThread {
     /// Synchronises the engine with the files.
     fn refresh(&mut self) -> Result<(), ToolError> {
         let is_ending = &self.is_ending;
-        self.engine.refresh_while(&|| !is_ending.load(Ordering::Relaxed)).map(drop)
+        self.engine.refresh(&mut Control::default().cancelled_if(|| is_ending.load(Ordering::Relaxed))).map(drop)
     }
 }
 

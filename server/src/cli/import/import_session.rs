@@ -12,6 +12,7 @@ use schema::settings::{self, LoadedSettings};
 use schema::store::{MemoryRow, Store, StoreError};
 use serde::Serialize;
 use tools::bulk_import::{BATCH, BulkImporter, ImportMode, ImportOutcome, IncomingMemory};
+use tools::control::Control;
 use tools::error::ToolError;
 
 use crate::cli::opening::{open_engine, print_repair_messages};
@@ -171,7 +172,7 @@ impl ImportSession {
             _ => {
                 // Reads changed logs first, so that duplicates are detected.
                 let mut engine = open_engine(project)?;
-                engine.refresh()?;
+                engine.refresh(&mut Control::default())?;
                 print_repair_messages(&mut engine);
                 let store = Store::open(project, LockTimeout::Server).map_err(ToolError::from)?;
                 if effect == ImportMode::Write {
@@ -246,7 +247,7 @@ impl ImportSession {
         if is_new {
             let spinner = spinner("updating the index; imported memories can be found already");
             let mut engine = open_engine(project)?;
-            engine.refresh()?;
+            engine.refresh(&mut Control::default())?;
             spinner.finish_and_clear();
         }
         Ok(bulk.outcome)

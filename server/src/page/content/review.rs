@@ -8,6 +8,7 @@ use schema::privacy::output_text::clean_text;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
 use schema::store::MemoryRow;
+use tools::control::Control;
 use tools::engine::{Engine, ReviewCandidate, ReviewKind};
 use tools::error::ToolError;
 
@@ -58,7 +59,7 @@ pub(in crate::page) struct ReviewedText {
 
 pub(in crate::page) fn list(engine: &mut Engine, hidden: &HashSet<String>) -> Result<ReviewList, ToolError> {
     let until = Instant::now() + TURN;
-    let report = engine.review(&mut |_| {}, &|| Instant::now() < until)?;
+    let report = engine.review(&mut Control::default().cancelled_if(|| Instant::now() >= until))?;
     let sanitizer = settings::load(engine.store().layout()).sanitizer;
     let is_shown = |candidate: &&ReviewCandidate| {
         let mut rows = std::iter::once(&candidate.older).chain(&candidate.newer);

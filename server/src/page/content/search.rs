@@ -9,6 +9,7 @@ use schema::model::state_note::Standing;
 use schema::store::{MemoryFilter, MemoryRow};
 use schema::tool::{Hit, SearchInput};
 use serde::{Deserialize, Serialize};
+use tools::control::Control;
 use tools::engine::{Engine, HistoryFilter};
 use tools::error::ToolError;
 use tools::search::Asker;
@@ -110,7 +111,7 @@ impl SearchForm {
             max_tokens: Some(TOKENS),
             ..SearchInput::default()
         };
-        let output = engine.search_with_personal(Asker::Person, &input, &mut |_| {}, &|| true)?;
+        let output = engine.search_as(Asker::Person, &input, &mut Control::default())?;
         let mut found = Vec::new();
         for hit in output.results {
             let row = engine.peek(&hit.id)?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use schema::model::memory::MemoryType;
 use schema::settings::{EmbeddingProvider, Settings};
 use schema::tool::{GetInput, LoadInput, ReindexInput, SaveInput, SearchInput, StatsInput};
+use tools::control::Control;
 use tools::engine::Engine;
 use tools::error::ToolError;
 
@@ -103,7 +104,7 @@ impl FuzzSubject {
             fault_only(engine.save(&asked).map(drop))?;
         }
         if let Ok(asked) = serde_json::from_slice::<ReindexInput>(input) {
-            fault_only(engine.reindex(&asked, &mut |_| {}, &|| true).map(drop))?;
+            fault_only(engine.reindex(&asked, &mut Control::default()).map(drop))?;
         }
         drop(serde_json::from_slice::<StatsInput>(input));
         Ok(())

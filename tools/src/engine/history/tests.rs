@@ -4,6 +4,7 @@ use schema::files::layout::Layout;
 use schema::model::memory::MemoryType;
 
 use super::*;
+use crate::control::Control;
 
 const FIRST: &str = "# 2026-01-27
 
@@ -36,7 +37,7 @@ fn engine() -> (tempfile::TempDir, Engine) {
         std::fs::write(layout.store_path(name), text).unwrap();
     }
     let mut engine = Engine::open_with_settings(project.path(), &schema::settings::Settings::default()).unwrap();
-    engine.refresh().unwrap();
+    engine.refresh(&mut Control::default()).unwrap();
     (project, engine)
 }
 

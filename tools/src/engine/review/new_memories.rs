@@ -10,6 +10,7 @@ use schema::prose::tasks::{awaited, came_about, finished};
 use schema::store::{MemoryRow, Store};
 
 use super::similar_texts::similarity_keys;
+use crate::control::{Control, MEMORIES};
 use crate::error::ToolError;
 use crate::index::{Index, IndexLockWait, ReviewFindings, ReviewPass};
 
@@ -32,14 +33,13 @@ const SHARED_ONE_IN: usize = 3;
 /// Finds the candidates of a pass among some new memories.
 type FindCandidates<'f> = dyn Fn(&Index, &[MemoryRow]) -> Result<ReviewFindings, ToolError> + 'f;
 
-/// Examines the memories that were saved since the last call while `go_on`, called with the done and total number, returns true. Returns
-/// whether it got to the end.
+/// Examines the memories that were saved since the last call until it is stopped. Returns whether it got to the end.
 pub(super) fn examine(
     store: &Store,
     index: &mut Index,
     sanitizer: &Sanitizer,
     redact: &[String],
-    go_on: &mut dyn FnMut(i64, i64) -> bool,
+    control: &mut Control<'_>,
 ) -> Result<bool, ToolError> {
     let instance = store.rows().meta("instance")?.unwrap_or_default();
     // Another version may have other rules.
@@ -64,7 +64,7 @@ pub(super) fn examine(
         (ReviewPass::Pairs, &rules, &pairs),
         (ReviewPass::Reports, &rules, &reports),
     ] {
-        is_complete &= run_pass(store, index, pass, rules, find, go_on)?;
+        is_complete &= run_pass(store, index, pass, rules, find, control)?;
     }
     Ok(is_complete)
 }
@@ -75,7 +75,7 @@ fn run_pass(
     pass: ReviewPass,
     rules: &str,
     find: &FindCandidates<'_>,
-    go_on: &mut dyn FnMut(i64, i64) -> bool,
+    control: &mut Control<'_>,
 ) -> Result<bool, ToolError> {
     loop {
         let last = index.reviewed_until(pass, rules)?;
@@ -86,9 +86,12 @@ fn run_pass(
         let Some(lock) = index.lock(IndexLockWait::Long)? else { return Ok(false) };
         index.add_review_findings(pass, rules, &found, &lock)?;
         drop(lock);
-        let is_end = rows.len() < ROWS_PER_BATCH;
-        if !is_end && !go_on(last_seq, last_seq + store.rows().count_after(last_seq)?.cast_signed()) {
-            return Ok(false);
+        if rows.len() == ROWS_PER_BATCH {
+            let done = usize::try_from(last_seq).unwrap_or_default();
+            control.report(done, done + store.rows().count_after(last_seq)? as usize, MEMORIES);
+            if control.is_cancelled() {
+                return Ok(false);
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use schema::settings::Settings;
 use serde::Deserialize;
 
 use super::*;
+use crate::control::Control;
 
 /// A pair of the set in `tests/review/`.
 #[derive(Debug, Deserialize)]
@@ -40,7 +41,7 @@ fn save(engine: &mut Engine, kind: MemoryType, content: &str, second: i64) -> St
 }
 
 fn candidates(engine: &mut Engine) -> Vec<ReviewCandidate> {
-    let report = engine.review(&mut |_| {}, &|| true).unwrap();
+    let report = engine.review(&mut Control::default()).unwrap();
     assert!(report.is_complete);
     report.candidates
 }
@@ -148,14 +149,15 @@ fn next_review_goes_on_with_new_memories() {
         save(&mut engine, kind, &text, 1_769_563_800 + number as i64 * 100);
     }
     let mut steps = 0;
-    let first = engine.review(&mut |_| steps += 1, &|| false).unwrap();
+    let first = engine.review(&mut Control::default().with_progress(|_| steps += 1).cancelled_if(|| true)).unwrap();
     assert_eq!(
         (first.is_complete, first.candidates.len(), steps),
         (false, 1, 3),
         "200 memories are one step of each pass"
     );
     for _ in 0..2 {
-        let report = engine.review(&mut |_| steps += 1, &|| false).unwrap();
+        let report =
+            engine.review(&mut Control::default().with_progress(|_| steps += 1).cancelled_if(|| true)).unwrap();
         assert_eq!((report.is_complete, report.candidates.len(), steps), (true, 3, 3));
     }
 }
@@ -203,10 +205,10 @@ fn kept_pair_is_not_marked_as_replaced() {
     assert_eq!(flags(&mut engine), ["superseded"]);
     let found = candidates(&mut engine);
     engine.dismiss(&found[0], Moment::from_unix(Moment::now().unix() + DAY, Some(0))).unwrap();
-    let report = engine.review(&mut |_| {}, &|| true).unwrap();
+    let report = engine.review(&mut Control::default()).unwrap();
     assert_eq!((report.candidates.len(), report.put_off), (0, 1));
     assert_eq!(flags(&mut engine), ["superseded"], "nothing is decided");
     engine.dismiss(&found[0], None).unwrap();
-    assert_eq!(engine.review(&mut |_| {}, &|| true).unwrap().put_off, 0);
+    assert_eq!(engine.review(&mut Control::default()).unwrap().put_off, 0);
     assert_eq!(flags(&mut engine), Vec::<String>::new());
 }

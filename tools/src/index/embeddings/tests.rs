@@ -12,6 +12,7 @@ use schema::store::Store;
 use tempfile::TempDir;
 
 use super::*;
+use crate::control::Control;
 use crate::embed::{EmbedError, EmbeddingLocation, Vector};
 use crate::index::{CompactScope, IndexLockWait, vector_blocks};
 
@@ -78,7 +79,7 @@ impl EmbeddingFixture {
         let draft = Draft::new("s", MemoryType::Learning, content, Moment::now());
         capture(&mut self.store, draft, &Sanitizer::default()).unwrap();
         let lock = self.index.lock(IndexLockWait::Long).unwrap().unwrap();
-        self.index.index_memories(self.store.rows(), &lock).unwrap();
+        self.index.index_memories(self.store.rows(), &lock, &mut Control::default()).unwrap();
     }
 
     fn embed(&mut self, embedder: &CountingEmbedder, limit: usize) -> BatchOutcome {
@@ -148,7 +149,7 @@ fn rejected_text_is_retried_only_after_a_rebuild() {
     fixture.index.requeue_invalid(&lock).unwrap();
     assert_eq!(fixture.index.coverage().unwrap().pending, 0, "a text without a vector was queued");
     let rows = fixture.store.rows();
-    fixture.index.refill(&lock, |index| index.index_memories(rows, &lock)).unwrap();
+    fixture.index.refill(&lock, |index| index.index_memories(rows, &lock, &mut Control::default())).unwrap();
     drop(lock);
     fixture.embed(&model, 10);
     assert_eq!((fixture.index.coverage().unwrap(), model.count()), (expected, 3));
@@ -220,7 +221,7 @@ fn rebuilt_index_keeps_remote_vectors() {
     fixture.embed(&model, 10);
     let lock = fixture.index.lock(IndexLockWait::Long).unwrap().unwrap();
     let rows = fixture.store.rows();
-    fixture.index.refill(&lock, |index| index.index_memories(rows, &lock)).unwrap();
+    fixture.index.refill(&lock, |index| index.index_memories(rows, &lock, &mut Control::default())).unwrap();
     drop(lock);
     assert_eq!(fixture.vectors(&model), 0);
     fixture.embed(&model, 10);
