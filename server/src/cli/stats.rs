@@ -38,8 +38,8 @@ struct StatsReport<'s> {
     #[serde(flatten)]
     store: &'s StatsOutput,
     storage: DiskUsage,
-    growth: Growth,
-    recalled: Vec<OpenedMemory>,
+    growth: GrowthCounts,
+    recalled: Vec<MemoryOpens>,
 }
 
 /// Statistics of a selection, without sizes on disk.
@@ -48,12 +48,12 @@ struct FilteredStatsReport {
     memories: u64,
     sessions: u64,
     types: Vec<TypeCount>,
-    growth: Growth,
-    recalled: Vec<OpenedMemory>,
+    growth: GrowthCounts,
+    recalled: Vec<MemoryOpens>,
 }
 
 #[derive(Debug, Serialize)]
-struct Growth {
+struct GrowthCounts {
     last_7_days: u64,
     last_30_days: u64,
     months: Vec<MonthCount>,
@@ -66,7 +66,7 @@ struct MonthCount {
 }
 
 #[derive(Debug, Serialize)]
-struct OpenedMemory {
+struct MemoryOpens {
     times: u64,
     /// RFC 3339 in UTC.
     last: Option<String>,
@@ -90,8 +90,8 @@ impl<'s> StatsReport<'s> {
         Self {
             store,
             storage: usage.storage,
-            growth: Growth::from_counts(&usage.months, usage.last_7_days, usage.last_30_days),
-            recalled: usage.recalled.iter().map(|recalls| OpenedMemory::from_count(recalls, locator)).collect(),
+            growth: GrowthCounts::from_counts(&usage.months, usage.last_7_days, usage.last_30_days),
+            recalled: usage.recalled.iter().map(|recalls| MemoryOpens::from_count(recalls, locator)).collect(),
         }
     }
 }
@@ -102,20 +102,20 @@ impl FilteredStatsReport {
             memories: usage.memories,
             sessions: usage.sessions,
             types: usage.types.iter().map(|(kind, count)| TypeCount { kind: *kind, count: *count }).collect(),
-            growth: Growth::from_counts(&usage.months, usage.last_7_days, usage.last_30_days),
-            recalled: usage.recalled.iter().map(|recalls| OpenedMemory::from_count(recalls, locator)).collect(),
+            growth: GrowthCounts::from_counts(&usage.months, usage.last_7_days, usage.last_30_days),
+            recalled: usage.recalled.iter().map(|recalls| MemoryOpens::from_count(recalls, locator)).collect(),
         }
     }
 }
 
-impl Growth {
+impl GrowthCounts {
     fn from_counts(months: &[(String, u64)], last_7_days: u64, last_30_days: u64) -> Self {
         let months = months.iter().map(|(month, memories)| MonthCount { month: month.clone(), memories: *memories });
         Self { last_7_days, last_30_days, months: months.collect() }
     }
 }
 
-impl OpenedMemory {
+impl MemoryOpens {
     fn from_count(recalls: &RecallCount, locator: &mut Locator) -> Self {
         Self {
             times: recalls.row.access_count.max(0).unsigned_abs(),
@@ -174,7 +174,7 @@ fn add_memory_counts(text: &mut String, (memories, sessions): (u64, u64), types:
     }
 }
 
-fn add_growth(text: &mut String, growth: &Growth, columns: usize) {
+fn add_growth(text: &mut String, growth: &GrowthCounts, columns: usize) {
     if growth.months.is_empty() {
         return;
     }
@@ -188,12 +188,12 @@ fn add_growth(text: &mut String, growth: &Growth, columns: usize) {
     }
 }
 
-fn add_opened_memories(text: &mut String, recalled: &[OpenedMemory], columns: usize) {
+fn add_opened_memories(text: &mut String, recalled: &[MemoryOpens], columns: usize) {
     if recalled.is_empty() {
         return;
     }
     add_heading(text, "Opened most", "", columns);
-    for OpenedMemory { times, memory, .. } in recalled {
+    for MemoryOpens { times, memory, .. } in recalled {
         let times = format!("{times}×");
         let id = short_id(&memory.id);
         let before = "  ".len() + display_width(&times).max(4) + 2 + display_width(id) + 2;

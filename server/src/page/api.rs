@@ -99,12 +99,12 @@ mod tests {
         ("superseded", "`hide` or `only`"),
     ];
 
-    struct Document {
+    struct OpenApiDocument {
         generator: SchemaGenerator,
         paths: Map<String, Value>,
     }
 
-    impl Document {
+    impl OpenApiDocument {
         /// Adds a path. Parameters in braces are part of it, the others follow a question mark.
         fn add<T: JsonSchema>(&mut self, path: &str, summary: &str, query: &[(&str, &str)]) {
             let parameter = |name: &str, place: &str, about: &str| {
@@ -131,7 +131,7 @@ mod tests {
 
     fn document() -> String {
         let generator = SchemaSettings::openapi3().with(|settings| settings.meta_schema = None).into_generator();
-        let mut document = Document { generator, paths: Map::new() };
+        let mut document = OpenApiDocument { generator, paths: Map::new() };
         document.add::<SearchAnswer>("/search", "Hits, or the newest memories", &FILTERS);
         document.add::<OpenedMemory>("/memories/{id}", "One memory with everything that is known about it", &[]);
         document.add::<Citation>("/citations/{id}", "The lines of the log around a memory", &[]);
@@ -140,7 +140,7 @@ mod tests {
         document.add::<Timeline>("/timeline", "The last days", &[("before", "Only days before this date")]);
         document.add::<Vec<TaskItem>>("/tasks", "Open and finished tasks", &[]);
         document.add::<Growth>("/stats", "Numbers, growth and problems", &[]);
-        let Document { mut generator, paths } = document;
+        let OpenApiDocument { mut generator, paths } = document;
         let about = "What `jikime-memory view` shows, only for reading. The folder is the one in the address that the command prints. \
              A client sends the token of that address once, as the form field `token` with the header `Origin`, to `/FOLDER/enter`, and \
              then the cookie that it gets.";

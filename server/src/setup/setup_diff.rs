@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use schema::privacy::redaction::redact;
 
 use super::change::FileChange;
-use crate::diff::{Difference, differences};
+use crate::diff::{ChangedLines, differences};
 
 const REMOVED: Style = AnsiColor::Red.on_default();
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -36,7 +36,7 @@ pub(crate) fn unified_diff(change: &FileChange) -> String {
 }
 
 /// Adds differences that are near each other, with the lines around them.
-fn push_hunk(text: &mut String, hunk: &[Difference], old: &[&str], new: &[&str]) {
+fn push_hunk(text: &mut String, hunk: &[ChangedLines], old: &[&str], new: &[&str]) {
     let ([first, ..], Some(last)) = (hunk, hunk.last()) else { return };
     let ahead = first.before.start.min(CONTEXT);
     let behind = (old.len() - last.before.end).min(CONTEXT);
@@ -55,7 +55,7 @@ fn push_hunk(text: &mut String, hunk: &[Difference], old: &[&str], new: &[&str])
         }
     };
     let mut at = first.before.start - ahead;
-    for Difference { before, after } in hunk {
+    for ChangedLines { before, after } in hunk {
         push(' ', Style::new(), &old[at..before.start]);
         push('-', REMOVED, &old[before.clone()]);
         push('+', ADDED, &new[after.clone()]);

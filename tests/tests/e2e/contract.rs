@@ -58,6 +58,44 @@ fn modules_are_files_of_their_own_names() {
 }
 
 #[test]
+fn type_names_are_unique() {
+    // One for each platform.
+    let pairs = ["HookStream", "QueueListener", "SocketDirs"];
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in files().into_iter().filter(|path| path.ends_with(".rs")) {
+        let text = fs::read_to_string(repository_root().join(&path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        for name in text.lines().filter_map(declared_type) {
+            places.entry(name.to_owned()).or_default().push(path.clone());
+        }
+    }
+    assert!(places.contains_key("PreparedMemory"), "the listing itself is wrong");
+    places.retain(|name, places| places.len() > 1 && !pairs.contains(&name.as_str()));
+    assert!(places.is_empty(), "{places:#?}");
+}
+
+#[rstest]
+#[case::public("pub struct Log<'a> {", Some("Log"))]
+#[case::inside_a_module("    pub(super) enum Place {", Some("Place"))]
+#[case::alias("type Names = Vec<String>;", Some("Names"))]
+#[case::associated("    type Item = u8;", None)]
+#[case::comment("// struct Log", None)]
+fn declared_types_are_found(#[case] line: &str, #[case] expected: Option<&str>) {
+    assert_eq!(declared_type(line), expected);
+}
+
+/// The type that a line declares. Aliases inside a block belong to a trait or to one function.
+fn declared_type(line: &str) -> Option<&str> {
+    let is_inner = line.starts_with(' ');
+    let mut words = line.trim_start().split(' ').filter(|word| !word.starts_with("pub"));
+    let is_type = match words.next()? {
+        "struct" | "enum" | "trait" | "union" => true,
+        keyword => keyword == "type" && !is_inner,
+    };
+    let name = words.next().filter(|_| is_type)?;
+    name.split(|character: char| !character.is_alphanumeric()).next()
+}
+
+#[test]
 fn no_file_names_a_machine_or_a_registry() {
     // Concatenated, so that this file does not match.
     let paths = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];

@@ -11,12 +11,12 @@ use schema::model::moment::Moment;
 use serde_json::{Value, json};
 
 /// A clone of a repository, and the person who works in it.
-struct Member {
+struct MemberSandbox {
     sandbox: Sandbox,
     name: &'static str,
 }
 
-impl Member {
+impl MemberSandbox {
     fn git(&self, arguments: &[&str]) -> String {
         let mut git = Command::new("git");
         let (name, mail) = (format!("user.name={}", self.name), "user.email=member@example.com".to_owned());
@@ -72,14 +72,14 @@ impl Member {
 }
 
 /// Three clones of a repository with one commit.
-fn team() -> [Member; 3] {
+fn team() -> [MemberSandbox; 3] {
     let sandboxes = [(); 3].map(|()| Sandbox::without_git(binaries!()));
     let hub: PathBuf = sandboxes[0].root().join("hub.git");
     let made = Command::new("git").args(["init", "-q", "--bare", "-b", "main"]).arg(&hub).status().unwrap();
     assert!(made.success());
     let mut names = ["minji", "jun", "yuna"].into_iter();
     let members = sandboxes.map(|sandbox| {
-        let member = Member { sandbox, name: names.next().unwrap() };
+        let member = MemberSandbox { sandbox, name: names.next().unwrap() };
         member.git(&["clone", "-q", hub.to_str().unwrap(), "."]);
         member.run(&["team", "init", "--author", member.name]);
         member

@@ -62,7 +62,7 @@ pub(crate) struct Trained {
 }
 
 /// The offsets of a member's parts in its weights.
-struct Layout {
+struct WeightOffsets {
     learned: usize,
     filters: [usize; WIDTHS.len()],
     biases: [usize; WIDTHS.len()],
@@ -72,7 +72,7 @@ struct Layout {
     count: usize,
 }
 
-impl Layout {
+impl WeightOffsets {
     fn new(learned: usize) -> Self {
         let mut count = 0;
         let mut take = |size: usize| {
@@ -94,7 +94,7 @@ struct Trainer<'a> {
     pieces: &'a Pieces,
     /// The index of each token's learned part.
     learned: HashMap<usize, usize>,
-    layout: Layout,
+    layout: WeightOffsets,
     weights: Vec<f32>,
     random: Random,
     /// The projection of each piece in the current batch, and the gradient that reaches it. Computed once per batch, which halves the time.
@@ -140,7 +140,7 @@ impl<'a> Trainer<'a> {
             .collect();
         kept.sort_unstable();
         let learned: HashMap<_, _> = kept.into_iter().enumerate().map(|(at, token)| (token, at)).collect();
-        let layout = Layout::new(learned.len());
+        let layout = WeightOffsets::new(learned.len());
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let mut weights = vec![0.0; layout.count];
         let mut fill = |from: usize, to: usize, spread: f32| {

@@ -9,7 +9,7 @@ pub(crate) const PHRASED: &str = " with also";
 
 /// A figure of one leg of one or more sets, and its bound.
 #[derive(Debug, Clone, Copy)]
-struct Goal {
+struct RetrievalGoal {
     name: &'static str,
     sets: &'static [&'static str],
     leg: &'static str,
@@ -18,7 +18,7 @@ struct Goal {
 
 #[derive(Debug, Clone, Copy)]
 struct Bound {
-    figure: Figure,
+    figure: RetrievalFigure,
     limit: Limit,
 }
 
@@ -30,7 +30,7 @@ enum Limit {
 
 /// Figures in per cent.
 #[derive(Debug, Clone, Copy)]
-enum Figure {
+enum RetrievalFigure {
     /// Recall in the first 1, 5 or 10, by its place among the values of a leg.
     Recall(usize),
     /// Questions with a right hit in the first 1, 3 or 5.
@@ -46,88 +46,88 @@ enum Figure {
 
 const INSTALLED: &str = "installed";
 
-const fn least(figure: Figure, percent: f64) -> Bound {
+const fn least(figure: RetrievalFigure, percent: f64) -> Bound {
     Bound { figure, limit: Limit::Least(percent) }
 }
 
-const fn most(figure: Figure, percent: f64) -> Bound {
+const fn most(figure: RetrievalFigure, percent: f64) -> Bound {
     Bound { figure, limit: Limit::Most(percent) }
 }
 
-const GOALS: [Goal; 13] = [
-    Goal {
+const GOALS: [RetrievalGoal; 13] = [
+    RetrievalGoal {
         name: "80 pairs with `also`, R@1 / R@5",
         sets: &["pairs with also", "pairs-held-out with also"],
         leg: "inst. + also",
-        bounds: &[least(Figure::Recall(0), 90.0), least(Figure::Recall(1), 98.0)],
+        bounds: &[least(RetrievalFigure::Recall(0), 90.0), least(RetrievalFigure::Recall(1), 98.0)],
     },
-    Goal {
+    RetrievalGoal {
         name: "60 held-out pairs, R@5",
         sets: &["pairs-held-out"],
         leg: INSTALLED,
-        bounds: &[least(Figure::Recall(1), 45.0)],
+        bounds: &[least(RetrievalFigure::Recall(1), 45.0)],
     },
-    Goal {
+    RetrievalGoal {
         name: "eight languages, hits in the first 1 / 3",
         sets: &["languages"],
         leg: INSTALLED,
-        bounds: &[least(Figure::Hits(1), 50.0), least(Figure::Hits(3), 65.0)],
+        bounds: &[least(RetrievalFigure::Hits(1), 50.0), least(RetrievalFigure::Hits(3), 65.0)],
     },
-    Goal {
+    RetrievalGoal {
         name: "LoCoMo turns without names, R@5 / R@10",
         sets: &["locomo_turn_dev without names"],
         leg: INSTALLED,
-        bounds: &[least(Figure::Recall(1), 66.0), least(Figure::Recall(2), 73.0)],
+        bounds: &[least(RetrievalFigure::Recall(1), 66.0), least(RetrievalFigure::Recall(2), 73.0)],
     },
-    Goal {
+    RetrievalGoal {
         name: "LoCoMo sessions, R@5 / R@10",
         sets: &["locomo_session_dev"],
         leg: INSTALLED,
-        bounds: &[least(Figure::Recall(1), 89.0), least(Figure::Recall(2), 94.0)],
+        bounds: &[least(RetrievalFigure::Recall(1), 89.0), least(RetrievalFigure::Recall(2), 94.0)],
     },
-    Goal {
+    RetrievalGoal {
         name: "KorQuAD, R@5 / R@10",
         sets: &["korquad_dev"],
         leg: INSTALLED,
-        bounds: &[least(Figure::Recall(1), 98.5), least(Figure::Recall(2), 98.9)],
+        bounds: &[least(RetrievalFigure::Recall(1), 98.5), least(RetrievalFigure::Recall(2), 98.9)],
     },
-    Goal {
+    RetrievalGoal {
         name: "sde-bench, right first / empty",
         sets: &["sde_dev"],
         leg: INSTALLED,
-        bounds: &[least(Figure::RightFirst, 95.0), most(Figure::Lost, 3.0)],
+        bounds: &[least(RetrievalFigure::RightFirst, 95.0), most(RetrievalFigure::Lost, 3.0)],
     },
-    Goal {
+    RetrievalGoal {
         name: "sde-bench, newer first",
         sets: &["sde_dev"],
         leg: INSTALLED,
-        bounds: &[least(Figure::NewerFirst, 83.0)],
+        bounds: &[least(RetrievalFigure::NewerFirst, 83.0)],
     },
-    Goal {
+    RetrievalGoal {
         name: "BEAM, any answer in the first 5",
         sets: &["beam100k_dev"],
         leg: INSTALLED,
-        bounds: &[least(Figure::Hits(5), 45.0)],
+        bounds: &[least(RetrievalFigure::Hits(5), 45.0)],
     },
-    Goal {
+    RetrievalGoal {
         name: "BEAM, newer first",
         sets: &["beam100k_dev"],
         leg: INSTALLED,
-        bounds: &[least(Figure::NewerFirst, 60.0)],
+        bounds: &[least(RetrievalFigure::NewerFirst, 60.0)],
     },
-    Goal {
+    RetrievalGoal {
         name: "BEAM, unanswerable with a `high` hit",
         sets: &["beam100k_dev"],
         leg: INSTALLED,
-        bounds: &[most(Figure::FalselyHigh, 30.0)],
+        bounds: &[most(RetrievalFigure::FalselyHigh, 30.0)],
     },
-    Goal {
+    RetrievalGoal {
         name: "questions of others: empty / answers lost",
         sets: &["locomo_turn_dev", "locomo_turn_dev without names", "locomo_session_dev"],
         leg: INSTALLED,
-        bounds: &[least(Figure::Abstained, 65.0), most(Figure::Lost, 3.0)],
+        bounds: &[least(RetrievalFigure::Abstained, 65.0), most(RetrievalFigure::Lost, 3.0)],
     },
-    Goal {
+    RetrievalGoal {
         name: "`high` hits that are right",
         sets: &[
             "project",
@@ -138,7 +138,7 @@ const GOALS: [Goal; 13] = [
             "korquad_dev",
         ],
         leg: INSTALLED,
-        bounds: &[least(Figure::HighRight, 90.0)],
+        bounds: &[least(RetrievalFigure::HighRight, 90.0)],
     },
 ];
 
@@ -158,7 +158,7 @@ impl Limit {
     }
 }
 
-impl Figure {
+impl RetrievalFigure {
     /// In per cent; `None` if nothing was measured.
     fn of(self, measured: &[&LegMeasurement]) -> Option<f64> {
         let firsts = || {
