@@ -12,8 +12,7 @@ use schema::tool::SearchSource;
 
 use super::query::Query;
 use super::relative_dates::DaySpan;
-use super::request::{SearchFilter, SearchRequest};
-use super::tags;
+use super::request::{SearchFilter, SearchRequest, has_tag};
 use super::vector_leg::VectorScores;
 use crate::error::ToolError;
 use crate::fulltext::CorpusStats;
@@ -326,7 +325,7 @@ pub(super) fn passes_filter(filter: &SearchFilter, passage: &Passage) -> bool {
         && filter.since.is_none_or(|since| at.is_some_and(|at| at >= since))
         && filter.until.is_none_or(|until| at.is_some_and(|at| at <= until))
         && filter.path.as_ref().is_none_or(in_path)
-        && filter.tag.as_ref().is_none_or(|tag| tags::has_tag(memory, &[passage.text(), &passage.title()], tag))
+        && filter.tag.as_ref().is_none_or(|tag| has_tag(memory, &[passage.text(), &passage.title()], tag))
         && !is_echo(filter, passage)
 }
 

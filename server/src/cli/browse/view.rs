@@ -2,7 +2,6 @@
 
 mod highlight;
 mod overlay;
-mod styles;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Margin, Position, Rect};
@@ -15,9 +14,8 @@ use super::message::{ListItem, ListKind, MAX_ITEMS};
 use super::model::{BrowseModel, Focus, StatusMessage};
 use crate::cli::terminal_text::{display_width, fit_columns, group_thousands, pad_columns, wrap};
 use highlight::{highlighted, match_ranges, part_with_match};
-use overlay::draw_overlay;
 pub(super) use overlay::max_help_scroll;
-use styles::{DIM, DONE, ERROR, NAME, SELECTED, STRONG};
+use overlay::{DIM, DONE, ERROR, NAME, SELECTED, STRONG, draw_overlay};
 
 /// Columns from which on the text is next to the list.
 const WIDE: u16 = 110;

@@ -1,13 +1,20 @@
-//! Draws help, menus and questions over the screen.
+//! Draws help, menus and questions over the screen. Has the styles of both.
 
 use ratatui::Frame;
 use ratatui::layout::{Margin, Rect};
+use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::super::model::{BrowseModel, Overlay};
-use super::styles::{SELECTED, STRONG};
 use crate::cli::terminal_text::{display_width, fit_columns, pad_columns, wrap};
+
+pub(super) const DIM: Style = Style::new().fg(Color::DarkGray);
+pub(super) const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
+pub(super) const NAME: Style = Style::new().fg(Color::Cyan);
+pub(super) const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
+pub(super) const ERROR: Style = Style::new().fg(Color::Red);
+pub(super) const DONE: Style = Style::new().fg(Color::Green);
 
 const HELP: &str = "\
 Search by words, by meaning, and in any language.
