@@ -9,10 +9,10 @@ use rmcp::ServiceExt as _;
 use rmcp::transport::io::stdio_pipes;
 use schema::files::environment;
 use schema::files::layout::Layout;
-use schema::files::registry::register;
 use schema::settings;
 use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
+use tools::registry::register;
 
 use crate::change_feed::ChangeFeed;
 use crate::dispatcher::Dispatcher;

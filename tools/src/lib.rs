@@ -13,6 +13,8 @@ pub mod fulltext;
 mod glossary;
 pub mod import;
 pub mod index;
+pub mod private_temp_dir;
+pub mod registry;
 pub mod search;
 pub mod text;
 pub mod time_expression;

@@ -19,6 +19,12 @@ pub fn path(name: &str) -> Option<PathBuf> {
     variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
+/// Returns the directory for temporary files.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads variables")]
+pub fn temp_dir() -> PathBuf {
+    std::env::temp_dir()
+}
+
 /// Returns all variables with their values.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads variables")]
 pub fn all() -> impl Iterator<Item = (OsString, OsString)> {

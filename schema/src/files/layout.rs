@@ -270,7 +270,7 @@ pub fn is_visible_markdown(path: &str) -> bool {
     path.ends_with(".md") && !path.split('/').any(|part| part.starts_with('.'))
 }
 
-pub(crate) fn private_dir_builder() -> fs::DirBuilder {
+pub fn private_dir_builder() -> fs::DirBuilder {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]

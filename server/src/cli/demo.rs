@@ -5,7 +5,6 @@ use std::path::Path;
 
 use schema::files::database::LockTimeout;
 use schema::files::layout::Layout;
-use schema::files::private_temp_dir::PrivateTempDir;
 use schema::intake::capture::capture;
 use schema::intake::prepare::Draft;
 use schema::model::memory::MemoryType;
@@ -15,6 +14,7 @@ use schema::store::Store;
 use schema::tool::{SaveInput, SearchInput};
 use tools::control::Control;
 use tools::engine::Engine;
+use tools::private_temp_dir::PrivateTempDir;
 
 use super::output::{Printer, STRONG};
 use super::pager;

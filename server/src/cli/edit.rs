@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use schema::files::layout::STORE_DIR;
-use schema::files::private_temp_dir::PrivateTempDir;
 use serde::Serialize;
 use tools::engine::{EditedMemory, Engine};
 use tools::error::ToolError;
+use tools::private_temp_dir::PrivateTempDir;
 
 use super::editor::run_editor;
 use super::output::{Printer, redaction_note, short_id};

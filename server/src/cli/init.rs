@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use schema::files::layout::Layout;
 use schema::files::project::personal_project;
-use schema::files::registry::register;
 use schema::settings;
 use serde::Serialize;
 use tools::error::ToolError;
+use tools::registry::register;
 
 use super::import::has_transcripts;
 use super::output::Printer;

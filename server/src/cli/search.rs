@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use schema::files::layout::Layout;
-use schema::files::registry::registered_projects;
 use schema::settings;
 use schema::tool::{SearchInput, SearchOutput};
 use serde::Serialize;
 use tools::control::Control;
 use tools::engine::Engine;
 use tools::error::ToolError;
+use tools::registry::registered_projects;
 use tools::search::Asker;
 
 use super::arguments::SearchArguments;

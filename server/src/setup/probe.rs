@@ -7,9 +7,9 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use schema::files::private_temp_dir::PrivateTempDir;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tools::private_temp_dir::PrivateTempDir;
 
 use super::server_entry::{ServerEntry, WORKSPACE};
 

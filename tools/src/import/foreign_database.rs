@@ -8,9 +8,9 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::private_temp_dir::PrivateTempDir;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
-use schema::files::private_temp_dir::PrivateTempDir;
 use schema::files::regular_file;
 use schema::model::moment::Moment;
 

@@ -65,7 +65,7 @@ mod platform {
         pub fn from_environment() -> Self {
             let custom = PathBuf::from(format!("/run/user/{}", own_user()));
             let named = environment::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
-            Self::new(named.into_iter().chain([custom]), [std::env::temp_dir(), PathBuf::from("/tmp")])
+            Self::new(named.into_iter().chain([custom]), [environment::temp_dir(), PathBuf::from("/tmp")])
         }
 
         /// Prefers runtime directories to directories for temporary files.

@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use schema::files::project::{ProjectContext, checkout_dir, resolve};
-use schema::files::registry::registered_projects;
 use schema::model::moment::Moment;
 use schema::settings;
 use schema::store::hook_log::{self, HookTimes};
@@ -12,6 +11,7 @@ use schema::tool::StatsOutput;
 use serde::Serialize;
 use tools::engine::{DiskUsage, Engine};
 use tools::error::ToolError;
+use tools::registry::registered_projects;
 
 use crate::doctor::{DoctorCheck, run_checks};
 use crate::setup::host_dirs::HostDirs;

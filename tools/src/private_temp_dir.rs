@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files::layout::private_dir_builder;
+use schema::files::environment;
+use schema::files::layout::private_dir_builder;
 
 /// How many names are tried. A process that was killed leaves its directory behind.
 const MAX_NAMES: usize = 1_000;
@@ -15,7 +16,7 @@ pub struct PrivateTempDir(PathBuf);
 impl PrivateTempDir {
     /// Creates an empty directory. Its name contains the purpose.
     pub fn create(purpose: &str) -> io::Result<Self> {
-        Self::create_in(&std::env::temp_dir(), purpose)
+        Self::create_in(&environment::temp_dir(), purpose)
     }
 
     fn create_in(parent: &Path, purpose: &str) -> io::Result<Self> {

@@ -5,10 +5,10 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::files::layout::{Layout, private_dir_builder};
-use crate::files::project::personal_project;
-use crate::files::regular_file;
-use crate::files::store_file::options_for_private;
+use schema::files::layout::{Layout, private_dir_builder};
+use schema::files::project::personal_project;
+use schema::files::regular_file;
+use schema::files::store_file::options_for_private;
 
 /// The size of the file, in bytes, from which no project is added.
 const FILE_LIMIT: u64 = 256 * 1024;
