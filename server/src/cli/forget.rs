@@ -15,7 +15,7 @@ use super::output::Printer;
 use super::preview::{DeletionReport, memory_count_text, print_preview};
 
 /// Minimum characters of an id prefix. With a shorter one, a typing error could select another memory.
-const MIN_ID_LENGTH: usize = 4;
+pub(super) const MIN_ID_LENGTH: usize = 4;
 
 #[derive(Debug, Args)]
 pub(crate) struct ForgetArguments {
@@ -69,6 +69,10 @@ pub(super) struct ConsentArguments {
     yes: bool,
 }
 
+pub(super) fn short_id(id: &str) -> ToolError {
+    ToolError::Invalid(format!("id {id:?} is too short: give at least {MIN_ID_LENGTH} characters"))
+}
+
 /// Deletes the selected memories.
 pub(crate) fn run_forget(engine: &mut Engine, printer: &Printer, arguments: ForgetArguments) -> anyhow::Result<()> {
     let ForgetArguments { words, mut ids, mut query, session, since, until, before, kinds, path, .. } = arguments;
@@ -78,9 +82,7 @@ pub(crate) fn run_forget(engine: &mut Engine, printer: &Printer, arguments: Forg
         WordsMeaning::Text(text) => query = Some(text),
     }
     if let Some(id) = ids.iter().find(|id| id.trim().len() < MIN_ID_LENGTH) {
-        return Err(
-            ToolError::Invalid(format!("id {id:?} is too short: give at least {MIN_ID_LENGTH} characters")).into()
-        );
+        return Err(short_id(id).into());
     }
     let until = until.map(|at| at.unix()).into_iter().chain(before.map(|at| at.unix() - 1)).min();
     let selection = Selection { ids, query, session, since: since.map(|at| at.unix()), until, kinds, path };

@@ -10,6 +10,7 @@ use tools::engine::{Engine, HistoryFilter};
 use tools::error::ToolError;
 use tools::exchange::render_markdown;
 
+use super::forget::{MIN_ID_LENGTH, short_id};
 use super::insights::describe_evidence;
 use super::output::{DIM, Printer, notice_line};
 use super::terminal_text::{clean_for_terminal, wrap};
@@ -51,7 +52,7 @@ pub(crate) fn run_show(engine: &mut Engine, printer: &Printer, what: &str) -> an
         input.path = Some(what);
     } else {
         input.id = Some(engine.resolve_id(&what)?);
-        refuse_session(engine, &what)?;
+        refuse_other_ids(engine, &what)?;
     }
     let output = engine.get(&input)?;
     let row = input.id.as_deref().map(|id| engine.peek(id)).transpose()?.flatten();
@@ -74,8 +75,8 @@ fn parse_day(what: &str, today: NaiveDate) -> Option<NaiveDate> {
     }
 }
 
-/// The beginning of a session's id is no memory, but people try it.
-fn refuse_session(engine: &mut Engine, what: &str) -> Result<(), ToolError> {
+/// The beginning of a session's id is no memory, but people try it, and too few characters of an id.
+fn refuse_other_ids(engine: &mut Engine, what: &str) -> Result<(), ToolError> {
     if !engine.newest_ids(what, 1)?.is_empty() || what.is_empty() {
         return Ok(());
     }
@@ -85,7 +86,7 @@ fn refuse_session(engine: &mut Engine, what: &str) -> Result<(), ToolError> {
         let text = format!("{what:?} is a session, not a memory: jikime-memory list --session {what}");
         return Err(ToolError::Invalid(text));
     }
-    Ok(())
+    if what.len() < MIN_ID_LENGTH { Err(short_id(what)) } else { Ok(()) }
 }
 
 fn day_rows(engine: &Engine, date: NaiveDate) -> anyhow::Result<Vec<MemoryRow>> {

@@ -110,5 +110,10 @@ pub(super) async fn read_stats(
 }
 
 fn parse_arguments<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, ToolError> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| ToolError::Invalid(format!("arguments: {error}")))
+    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+        let path = error.path().to_string();
+        // The error is about all arguments if one of them is missing or unknown.
+        let argument = if path == "." { "arguments" } else { &path };
+        ToolError::Invalid(format!("{argument}: {}", error.inner()))
+    })
 }

@@ -21,7 +21,8 @@ fn assert_still_works(client: &mut McpClient) {
 
 #[rstest]
 #[case::empty_query("memory_search", json!({"query": " "}), "query is empty")]
-#[case::no_query("memory_search", json!({}), "missing field `query`")]
+#[case::no_query("memory_search", json!({}), "arguments: missing field `query`")]
+#[case::number_as_query("memory_search", json!({"query": 5}), "query: invalid type: integer `5`")]
 #[case::score_of_seven("memory_search", json!({"query": "x", "minScore": 7}), "from 0 to 1")]
 #[case::no_results("memory_search", json!({"query": "x", "maxResults": 0}), "from 1 to 50")]
 #[case::unknown_type("memory_search", json!({"query": "x", "type": "idea"}), "`error_fix`")]

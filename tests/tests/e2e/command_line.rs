@@ -217,6 +217,8 @@ fn show_knows_names_days_and_sessions() {
     let session = prompt["session_id"].as_str().unwrap();
     let refused = sandbox.run_cli(["show", &session[..8]]);
     assert!(refused.assert_code(1).stderr.contains("list --session"), "{}", refused.stderr);
+    let refused = sandbox.run_cli(["show", "zz"]);
+    assert!(refused.assert_code(1).stderr.contains("give at least 4 characters"), "{}", refused.stderr);
     let refused = sandbox.run_cli(["show", "2026-11-23"]);
     assert!(refused.assert_code(1).stderr.contains("no memories of 2026-11-23"), "{}", refused.stderr);
 }
