@@ -110,16 +110,23 @@ fn transcript(path: &Path, lines: usize) {
     fs::write(path, (0..lines).map(line).collect::<String>()).unwrap();
 }
 
-/// Starts a command, interrupts it once `is_at_it`, and returns its exit status.
-fn interrupted(sandbox: &Sandbox, arguments: &[&str], is_at_it: impl Fn() -> bool) -> ExitStatus {
-    let mut command = sandbox.memory_command();
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    eventually(Duration::from_mins(1), || is_at_it() || child.try_wait().unwrap().is_some());
-    let id = child.id().to_string();
-    // It may have ended by itself meanwhile, which is valid too.
-    let _ = Command::new("kill").args(["-INT", &id]).stderr(Stdio::null()).status().unwrap();
-    child.wait().unwrap()
+/// Interrupts a command once `is_at_it`, and returns the store. If it ends before that, it is tried again in another store.
+fn interrupted(prepare: impl Fn() -> Sandbox, arguments: &[&str], is_at_it: impl Fn(&Sandbox) -> bool) -> Sandbox {
+    for _ in 0..10 {
+        let sandbox = prepare();
+        let mut command = sandbox.memory_command();
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        eventually(Duration::from_mins(1), || is_at_it(&sandbox) || child.try_wait().unwrap().is_some());
+        let id = child.id().to_string();
+        let _ = Command::new("kill").args(["-INT", &id]).stderr(Stdio::null()).status().unwrap();
+        let status = child.wait().unwrap();
+        if was_interrupted(status) {
+            return sandbox;
+        }
+        assert!(status.success(), "{status}");
+    }
+    panic!("{arguments:?} always ends before it is interrupted");
 }
 
 fn exported(sandbox: &Sandbox) -> Vec<String> {
@@ -129,32 +136,40 @@ fn exported(sandbox: &Sandbox) -> Vec<String> {
     lines
 }
 
+const LINES: usize = 2_000;
+const IMPORT: [&str; 4] = ["import", "claude-code", "--from", "long.jsonl"];
+
+fn sandbox_with_transcript() -> Sandbox {
+    let sandbox = sandbox!();
+    sandbox.write(".jikime/memory.toml", "conclusions = false\n");
+    transcript(&sandbox.project().join("long.jsonl"), LINES);
+    sandbox
+}
+
+fn sandbox_with_import() -> Sandbox {
+    let sandbox = sandbox_with_transcript();
+    sandbox.run_cli(IMPORT).assert_success();
+    sandbox
+}
+
 #[test]
-fn interrupted_import_and_forget_are_completed() {
-    const LINES: usize = 2_000;
-    let (stopped, whole) = (sandbox!(), sandbox!());
-    for sandbox in [&stopped, &whole] {
-        sandbox.write(".jikime/memory.toml", "conclusions = false\n");
-        transcript(&sandbox.root().join("long.jsonl"), LINES);
-    }
-    let place = |sandbox: &Sandbox| sandbox.root().join("long.jsonl").to_string_lossy().into_owned();
-    let status =
-        interrupted(&stopped, &["import", "claude-code", "--from", &place(&stopped)], || !stopped.logs().is_empty());
-    assert!(was_interrupted(status) || status.success(), "{status}");
+fn interrupted_import_is_completed() {
+    let stopped = interrupted(sandbox_with_transcript, &IMPORT, |sandbox| !sandbox.logs().is_empty());
     // The result is consistent: each entry is a memory of the transcript, and no files are left over.
     let some = exported(&stopped);
-    let again =
-        stopped.run_cli(["import", "claude-code", "--from", &place(&stopped), "--json"]).assert_success().json();
-    assert_eq!(again["already_known"], if status.success() { 0 } else { some.len() }, "{again:#}");
-    whole.run_cli(["import", "claude-code", "--from", &place(&whole)]).assert_success();
-    let all = exported(&whole);
+    let again = stopped.run_cli(IMPORT.iter().chain(&["--json"])).assert_success().json();
+    assert_eq!(again["already_known"], some.len(), "{again:#}");
+    let all = exported(&sandbox_with_import());
     assert_eq!(exported(&stopped), all);
     assert!(some.iter().all(|line| all.contains(line)) && all.len() == LINES);
+}
 
-    let before = stopped.logs().len();
+#[test]
+fn interrupted_forget_is_completed() {
     let forget = ["forget", "--query", "question", "--yes"];
-    let status = interrupted(&stopped, &forget, || stopped.logs().len() < before);
-    assert!(was_interrupted(status) || status.success(), "{status}");
+    let whole = sandbox_with_import();
+    let (all, before) = (exported(&whole), whole.logs().len());
+    let stopped = interrupted(sandbox_with_import, &forget, |sandbox| sandbox.logs().len() < before);
     stopped.run_cli(forget).assert_success();
     let left = exported(&stopped);
     assert!(left.len() == LINES / 2 && left.iter().all(|line| all.contains(line)), "{} are left", left.len());
