@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_private_is_not_concluded_whatever_sentence_holds_it() {
+    fn private_text_is_not_concluded() {
         let text = "We decided to use Redis for the cache. <private>We decided to sell the company.</private>";
         let found = conclusions(text, Speaker::Agent, &Sanitizer::default());
         let contents: Vec<_> = found.iter().map(|found| found.text.as_str()).collect();
@@ -184,7 +184,7 @@ mod tests {
     #[case::list_of_a_person("## Tasks\n\nTo do:\n- [ ] renew the key of the shop", &["renew the key of the shop"])]
     #[case::options("Options for the driver:\n\nA) we use node:sqlite, built in\nB) we use better-sqlite3\n\nWhich do you prefer?", &[])]
     #[case::introduction("Still to do before links open the app:\n- upload the list of apps", &["upload the list of apps"])]
-    fn what_is_no_statement_is_not_concluded(#[case] text: &str, #[case] expected: &[&str]) {
+    fn only_statements_are_concluded(#[case] text: &str, #[case] expected: &[&str]) {
         let found = conclusions(text, Speaker::Agent, &Sanitizer::default());
         assert_eq!(found.iter().map(|found| found.text.as_str()).collect::<Vec<_>>(), expected);
     }

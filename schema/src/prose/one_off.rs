@@ -320,7 +320,7 @@ mod tests {
         "Use tabs. Back to tabs everywhere, because the editor of the maintainers and the linter both want them.",
         "Use tabs. Back to tabs everywhere, because the editor of the maintainers and the linter both want them."
     )]
-    fn what_is_taken_back_is_left_out(#[case] prompt: &str, #[case] lasting: &str) {
+    fn retracted_requests_are_left_out(#[case] prompt: &str, #[case] lasting: &str) {
         assert_eq!(without_one_offs(prompt), lasting);
     }
 }

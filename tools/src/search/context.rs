@@ -88,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn more_is_never_less_and_what_says_it_itself_stays_ahead(
+        fn stronger_passage_weakens_no_other(
             own in prop::collection::vec(0.0f32..1.0, 3), more in 0.0f32..1.0, which in 0usize..3,
         ) {
             let places =

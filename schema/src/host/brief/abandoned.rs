@@ -126,7 +126,7 @@ mod tests {
     #[case("src/Testimonials.tsx", false)]
     #[case("src/inspector.rs", false)]
     #[case("dist/latest.json", false)]
-    fn tests_are_told_by_their_names(#[case] file: &str, #[case] expected: bool) {
+    fn test_files_are_recognised_by_name(#[case] file: &str, #[case] expected: bool) {
         assert_eq!(is_test(file), expected);
     }
 }

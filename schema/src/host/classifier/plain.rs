@@ -327,7 +327,7 @@ mod tests {
     #[case::korean("기억해 줘: 배포는 목요일", Some(LEARNING))]
     #[case::decision("for the record: we go with Postgres, not MySQL", Some(DECISION))]
     #[case::memory("I remember that the build broke", None)]
-    fn what_is_to_be_remembered_has_a_kind(#[case] sentence: &str, #[case] expected: Option<usize>) {
+    fn requests_to_remember_have_a_kind(#[case] sentence: &str, #[case] expected: Option<usize>) {
         assert_eq!(kind_to_remember(sentence), expected);
     }
 

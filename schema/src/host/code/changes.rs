@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_of_the_project_is_gone() {
+    fn anchor_without_a_project_file_is_gone() {
         let (project, anchor) = project();
         let (path, outside) = (project.path().join("src/auth.rs"), tempfile::tempdir().unwrap());
         fs::remove_file(&path).unwrap();

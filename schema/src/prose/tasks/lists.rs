@@ -286,7 +286,7 @@ mod tests {
     #[case::reason("That leaves the article: Marta is away, and the legal team too.", &CLIENT, &[1, 2])]
     #[case::korean_clause("이제 대시보드 하나 남았는데, 지민 님이 지표를 정해야 합니다.", &KOREAN, &[0, 1])]
     #[case::plain("The article is withdrawn.", &CLIENT, &[])]
-    fn tasks_beside_all_that_is_left_are_done(#[case] text: &str, #[case] listed: &[&str], #[case] done: &[usize]) {
+    fn tasks_missing_from_what_is_left_are_done(#[case] text: &str, #[case] listed: &[&str], #[case] done: &[usize]) {
         assert_eq!(done_except_left(text, listed), done);
     }
 

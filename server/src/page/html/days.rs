@@ -275,7 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn single_memory_is_visible_beside_a_busy_day() {
+    fn single_memory_is_visible_next_to_a_busy_day() {
         assert_eq!([0, 1, 10, 300, 1_000].map(|count| level(count, 1_000)), ["l0", "l1", "l1", "l3", "l4"]);
         assert_eq!(level(1, 1), "l4");
     }
