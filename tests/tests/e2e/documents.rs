@@ -134,6 +134,21 @@ fn bash_completes_later_words() {
     }
 }
 
+/// The most words of the documents for users, without README.md, references and blocks of code.
+const MAX_WORDS: usize = 8_100;
+
+#[test]
+fn documents_for_users_are_short() {
+    let names = ["setup", "usage", "privacy", "troubleshooting", "concepts", "team", "team-server"];
+    let counts = names.map(|name| {
+        let text = fs::read_to_string(repository_root().join(format!("docs/{name}.md"))).unwrap();
+        let outside_blocks = text.split("```").step_by(2);
+        outside_blocks.flat_map(str::split_whitespace).count()
+    });
+    let sum: usize = counts.iter().sum();
+    assert!((1_000..=MAX_WORDS).contains(&sum), "{sum} words: {:?}", names.iter().zip(counts).collect::<Vec<_>>());
+}
+
 #[test]
 fn blocks_are_read_as_people_read_them() {
     let text = "a\n```sh\n# first\nls -l   # what is there\ncat <<'E' \\\n  | wc\n\n```\n```json\nno\n```\n";
