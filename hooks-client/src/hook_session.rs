@@ -24,7 +24,7 @@ use schema::store::{Store, StoreError};
 /// How many spooled memories a hook saves as well. Few, so that it stays fast after a long outage.
 const DRAIN_LIMIT: usize = 4;
 
-/// The memories that are being saved. The deadline spools them.
+/// The memories that are being saved, or wait for it. The deadline spools them.
 static UNSAVED: Mutex<Vec<PreparedMemory>> = Mutex::new(Vec::new());
 
 /// Writes the memories that are being saved into the spool. Saving one of them twice is harmless.
@@ -33,7 +33,8 @@ pub(crate) fn spool_unsaved(layout: &Layout) -> Result<(), StoreError> {
     unsaved.iter().try_for_each(|memory| spool::write_memory(layout, memory).map(drop))
 }
 
-fn set_unsaved(memories: &[PreparedMemory]) {
+/// Sets what the deadline spools.
+pub(crate) fn set_unsaved(memories: &[PreparedMemory]) {
     *UNSAVED.lock().unwrap_or_else(PoisonError::into_inner) = memories.to_vec();
 }
 

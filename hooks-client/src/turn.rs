@@ -1,6 +1,7 @@
 //! Records the turns of a session: prompts, changes, failures, answers, and what they conclude.
 //!
-//! Texts are saved before anything else of their event is computed, so that a hook that reaches its deadline loses no text.
+//! A text is prepared before anything else of its event is computed, and is spooled if the hook reaches its deadline. Only preparing it
+//! may come too late.
 
 use std::path::Path;
 
@@ -21,7 +22,7 @@ use schema::prose::small_talk::is_empty_answer;
 use schema::settings::Edits;
 use schema::store::StoreError;
 
-use crate::hook_session::HookSession;
+use crate::hook_session::{HookSession, set_unsaved};
 
 /// The most conclusions that are saved before a compaction. If there are more, the last ones are saved.
 const CONCLUSIONS_AT_COMPACTION: usize = 20;
@@ -121,6 +122,8 @@ impl HookSession<'_> {
     fn save_turn(&mut self, text: Option<PreparedMemory>) -> Result<SavedTurn, StoreError> {
         let (layout, session_id) = (self.layout, self.session_id.clone());
         let (mut text, mut turn) = (text, SavedTurn::default());
+        // The buffer may take until the deadline.
+        set_unsaved(text.as_slice());
         let taken = track_buffer::take_uses(layout, &session_id, |taken| {
             turn = SavedTurn { prompt: taken.prompt.clone(), files: taken.files.clone() };
             let used = self.prepare_tool_usage(taken);

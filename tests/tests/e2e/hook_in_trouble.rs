@@ -243,3 +243,19 @@ fn hook_ends_although_input_stays_open() {
     let problems = sandbox.run_cli(["stats", "--json"]).assert_success().json()["problems"].to_string();
     assert!(problems.contains("stopped at its limit of 500 ms"), "{problems}");
 }
+
+#[rstest]
+#[case::prompt("memory-prompt-save", "UserPromptSubmit")]
+#[case::answer("memory-complete", "Stop")]
+#[cfg_attr(not(debug_assertions), ignore = "a release build has no crash points")]
+fn stopped_hook_spools_text_that_waits_for_the_buffer(#[case] command: &str, #[case] event: &str) {
+    let sandbox = sandbox!();
+    let (edit, mut event) = (sandbox.event("PostToolUse.Edit"), sandbox.event(event));
+    sandbox.run_hook("memory-track", &edit.to_string()).assert_success();
+    event["session_id"] = edit["session_id"].clone();
+    let mut hook = sandbox.hook_command(command);
+    // It ends while the uses of tools are taken from their buffer, which happens before the text is saved.
+    hook.env("JIKIME_CRASH_AT", "panic=track.moved");
+    run_to_end(hook, &event.to_string(), Duration::from_mins(1)).assert_success();
+    assert_eq!((spooled(&sandbox), sandbox.logs()), (1, String::new()));
+}
