@@ -26,8 +26,8 @@ use knowledge::Knowledge;
 const EXPLAINED_SIZE: usize = 500;
 const LONGEST_PROJECT: usize = 40;
 
-/// How many of the last sessions have their open tasks listed first. Many older tasks are done, so they get only what space is left, unless
-/// somebody saved them on purpose.
+/// How many of the last sessions have their open tasks listed. Most older tasks are done, so they are only counted, unless somebody saved
+/// them on purpose.
 const LISTED_SESSIONS: usize = 2;
 
 /// The input for a brief.
@@ -70,7 +70,7 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     );
     let long_term = long_term::section(layout, rows, &knowledge)?;
     let sessions = work::real_sessions(rows, session_id)?;
-    let [tasks, old_tasks] = knowledge.tasks(work::start_of_last(LISTED_SESSIONS, &sessions));
+    let tasks = knowledge.tasks(work::start_of_last(LISTED_SESSIONS, &sessions));
     let mut sections = vec![problems, long_term];
     let details = match source {
         SessionSource::Compact => {
@@ -101,7 +101,6 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     if source != SessionSource::Clear {
         sections.push(knowledge.failures());
     }
-    sections.push(old_tasks);
     sections.extend(details);
     let opening = opening(&shortened(&project, LONGEST_PROJECT), source, size);
     let around = opening.chars().count() + CLOSING.len();

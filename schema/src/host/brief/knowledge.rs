@@ -247,17 +247,18 @@ impl Knowledge {
         self.entries.iter().filter(|entry| !entry.is_replaced && kinds.contains(&entry.row.memory.kind))
     }
 
-    /// Returns the open tasks, newest first, and if there is space those that were found in text before `since` or in a turn that no longer
-    /// holds: many of these are done.
-    pub(super) fn tasks(&self, since: Option<Moment>) -> [BriefSection; 2] {
+    /// Returns the open tasks, newest first. Those that were found in text before `since`, or in a turn that no longer holds, are only counted.
+    pub(super) fn tasks(&self, since: Option<Moment>) -> BriefSection {
         let open = self.of_kinds(&[MemoryType::Task]).filter(|entry| entry.row.is_open_task());
-        let (old, new): (Vec<&Entry>, Vec<&Entry>) =
+        let (old, listed): (Vec<&Entry>, Vec<&Entry>) =
             open.partition(|entry| entry.was_found_before(since) || self.abandoned.contains_source_of(&entry.row));
-        let line = |task: &Entry| memory_line("- [ ] ", &task.text, &task.row);
-        [
-            BriefSection::new("Open tasks", 500, new.into_iter().map(line)),
-            BriefSection::filler("Open tasks of older sessions, perhaps done", old.into_iter().map(line)),
-        ]
+        let mut lines: Vec<BriefLine> =
+            listed.iter().map(|task| memory_line("- [ ] ", &task.text, &task.row)).collect();
+        if !old.is_empty() {
+            let count = format!("- {} from earlier sessions, perhaps done: memory_search with type=task", old.len());
+            lines.push(count.into());
+        }
+        BriefSection::new("Open tasks", 500, lines)
     }
 
     /// Returns what holds for the project. Entries of `MEMORY.md` are shown with that file.

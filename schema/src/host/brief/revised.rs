@@ -15,7 +15,7 @@ use crate::store::MemoryRow;
 const LONGEST_CHOICE: usize = 160;
 
 /// A prompt that chooses from the answer before it.
-struct Choice<'r> {
+struct OfferedChoice<'r> {
     /// The question, unless it is none, the offer if it answers a question, the choice and the answer to it.
     turns: Vec<&'r MemoryRow>,
     order: (i64, i64),
@@ -27,10 +27,11 @@ struct Choice<'r> {
 
 /// Returns the prompts and answers whose choice was revised. Both lists are newest first.
 pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [MemoryRow]) -> Vec<&'r MemoryRow> {
-    let choices: Vec<Choice<'r>> = prompts.iter().filter_map(|prompt| Choice::of(prompt, prompts, answers)).collect();
+    let choices: Vec<OfferedChoice<'r>> =
+        prompts.iter().filter_map(|prompt| OfferedChoice::of(prompt, prompts, answers)).collect();
     let mut revised = Vec::new();
     for prompt in prompts {
-        let older: Vec<&Choice<'r>> = choices.iter().filter(|choice| choice.order < prompt.order()).collect();
+        let older: Vec<&OfferedChoice<'r>> = choices.iter().filter(|choice| choice.order < prompt.order()).collect();
         if older.is_empty() {
             continue;
         }
@@ -39,14 +40,15 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
         let plain = sentences(&prompt.memory.content).into_iter().filter(|sentence| is_plain(sentence));
         let taken: Vec<String> = plain.flat_map(|sentence| taken_names(sentence, &answered)).collect();
         let said: HashSet<String> = all_terms(&prompt.memory.content).into_iter().chain(answered).collect();
-        let is_revised =
-            |choice: &&&Choice<'r>| taken.iter().any(|name| choice.left.contains(name)) && choice.is_about_same(&said);
+        let is_revised = |choice: &&&OfferedChoice<'r>| {
+            taken.iter().any(|name| choice.left.contains(name)) && choice.is_about_same(&said)
+        };
         revised.extend(older.iter().filter(is_revised).flat_map(|choice| choice.turns.iter().copied()));
     }
     revised
 }
 
-impl<'r> Choice<'r> {
+impl<'r> OfferedChoice<'r> {
     fn of(prompt: &'r MemoryRow, prompts: &'r [MemoryRow], answers: &'r [MemoryRow]) -> Option<Self> {
         let text = &prompt.memory.content;
         if text.chars().count() > LONGEST_CHOICE || !is_plain(text) {
