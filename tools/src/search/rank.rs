@@ -8,7 +8,9 @@ use std::collections::HashMap;
 
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{Memory, MemoryId, MemoryType};
+use schema::model::moment::Moment;
 use schema::model::sharing::{SharedState, team_author};
+use schema::model::word_list::WordList;
 use schema::prose::supersession::{Statement, Strictness};
 use schema::store::MemoryRow;
 
@@ -16,6 +18,7 @@ use super::candidate::{Candidate, Passage};
 use super::dates::AskedTimes;
 use super::ranked_candidate::{COMPARED, RankContext, RankLifts, RankedCandidate};
 use super::request::Scoring;
+use crate::text::fold::fold;
 
 /// Bonus of conclusions and notes over logged events.
 const CURATED: f32 = 0.06;
@@ -37,8 +40,11 @@ const WHOLE_IDENTIFIER: f32 = 0.35;
 /// Hits of one notes file or session that may precede those of others.
 const PER_ORIGIN: usize = 5;
 
-/// Share of common words from which two passages are duplicates.
+/// Share of common words from which two passages may be duplicates, or two versions of one statement.
 const SAME: f32 = 0.9;
+
+/// Least share of the older version's score from which a newer version precedes it.
+const VERSION_SHARE: f32 = 0.95;
 
 /// Sorts candidates, best first, and keeps the best of duplicates.
 ///
@@ -163,24 +169,61 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
     }
 }
 
-/// Removes duplicates of better passages. In the place of a shared copy, the user's own memory stays.
+/// Removes duplicates, and puts the newer of two versions of a statement before the older one.
 fn drop_duplicates(ranked: Vec<RankedCandidate>) -> Vec<RankedCandidate> {
     let mut distinct: Vec<RankedCandidate> = Vec::with_capacity(ranked.len());
     for mut candidate in ranked {
+        let mut place = distinct.len();
         if distinct.len() < COMPARED {
             let own = &mut candidate.candidate.tokens;
             own.sort_unstable();
             own.dedup();
-            if let Some(other) = distinct.iter_mut().find(|other| is_same_text(&other.candidate.tokens, own)) {
-                if is_shared(other) && !is_shared(&candidate) {
+            let is_similar = |other: &RankedCandidate| is_same_text(&other.candidate.tokens, own);
+            let similar: Vec<usize> = (0..distinct.len()).filter(|at| is_similar(&distinct[*at])).collect();
+            if let Some(same) = similar.iter().find(|at| has_same_words(&distinct[**at], &candidate)) {
+                let other = &mut distinct[*same];
+                if preference(&candidate) > preference(other) {
                     other.candidate = candidate.candidate;
                 }
                 continue;
             }
+            if let Some(older) = similar.into_iter().find(|at| is_newer_version(&candidate, &distinct[*at])) {
+                candidate.score = candidate.score.max(distinct[older].score);
+                place = older;
+            }
         }
-        distinct.push(candidate);
+        distinct.insert(place, candidate);
     }
     distinct
+}
+
+/// Which of two duplicates stays: the user's own and not a shared one, a statement and not an event, then the newest.
+fn preference(ranked: &RankedCandidate) -> (bool, bool, bool, Option<Moment>) {
+    let passage = &ranked.candidate.passage;
+    let is_event = passage.memory().is_some_and(|memory| memory.kind.is_event());
+    (passage.superseded_by().is_none(), !is_shared(ranked), !is_event, passage.at())
+}
+
+/// Whether two similar texts have the same words in the same order. A number, a name or a `not` makes another statement.
+fn has_same_words(a: &RankedCandidate, b: &RankedCandidate) -> bool {
+    let words = |ranked: &RankedCandidate| -> Vec<String> {
+        let words = ranked.candidate.passage.text().split_whitespace();
+        let words =
+            words.map(|word| fold(word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#'))));
+        words.filter(|word| !word.is_empty() && !FILLERS.contains(word)).collect()
+    };
+    words(a) == words(b)
+}
+
+/// Words without which a text says the same.
+static FILLERS: WordList = WordList::words("a an the please");
+
+/// Whether a text of the user is a later version of a similar one, and answers the question as well.
+fn is_newer_version(newer: &RankedCandidate, older: &RankedCandidate) -> bool {
+    let (Some(new), Some(old)) = (newer.row(), older.row()) else { return false };
+    let is_current = |row: &MemoryRow| row.superseded_by.is_none() && team_author(&row.path).is_none();
+    let is_as_good = newer.score >= VERSION_SHARE * older.score && newer.candidate.matched == older.candidate.matched;
+    is_as_good && is_current(new) && is_current(old) && new.memory.kind == old.memory.kind && new.order() > old.order()
 }
 
 fn is_shared(ranked: &RankedCandidate) -> bool {

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use rstest::rstest;
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::state_note::MemoryState;
@@ -198,6 +199,30 @@ fn best_of_duplicate_passages_is_kept() {
         memory(MemoryType::Decision, "c", "cache the sessions in memory", 0, 0.5),
     ]);
     assert_eq!(ranked, ["Please cache the tokens in Redis, for five minutes!", "cache the sessions in memory"]);
+}
+
+const KEPT: &str = "The nightly export job of the billing service writes its CSV files into the bucket billing-exports in \
+                    region eu-west-1 and keeps them for 30 days before the lifecycle rule removes them from storage";
+
+#[rstest]
+#[case::number("30 days", "90 days")]
+#[case::name("billing-exports", "ledger-exports")]
+#[case::negation("and keeps", "and never keeps")]
+fn newer_version_precedes_the_older_one(#[case] from: &str, #[case] to: &str) {
+    let newer = KEPT.replace(from, to);
+    for (kind, days) in [(MemoryType::Decision, 0), (MemoryType::AssistantResponse, 9)] {
+        let older = memory(kind, "a", KEPT, 60, 0.7);
+        let ranked = ranked_texts(vec![older, memory(kind, "b", &newer, days, 0.69)]);
+        assert_eq!(ranked, [&newer, KEPT]);
+    }
+}
+
+#[test]
+fn newest_of_true_duplicates_is_kept() {
+    let of_day = |session: &str, days| memory(MemoryType::Learning, session, KEPT, days, 0.7);
+    let ranked = rank(vec![of_day("a", 60), of_day("b", 2), of_day("c", 9)], &context(&now()), &|_, _| false);
+    let kept: Vec<_> = ranked.iter().filter_map(|ranked| Some(ranked.row()?.memory.session_id.as_str())).collect();
+    assert_eq!(kept, ["b"]);
 }
 
 #[test]
