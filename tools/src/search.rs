@@ -15,6 +15,7 @@ mod leg_weights;
 mod phrasing_pass;
 mod phrasings;
 pub mod query;
+mod questions;
 mod rank;
 mod ranked_candidate;
 mod relative_dates;
@@ -45,7 +46,7 @@ use answer::Ranking;
 pub use answer::append_notice;
 use candidate::Breadth;
 use dates::AskedTimes;
-use echo::EchoFilter;
+use echo::{AskedText, EchoFilter};
 use phrasing_pass::{PhrasingPass, PhrasingResult, split_cause};
 use ranked_candidate::{RankContext, RankedCandidate};
 pub use request::{Asker, Scoring, SearchOptions};
@@ -81,8 +82,8 @@ pub fn search(
         }
     }
     if options.asker == Asker::Model {
-        let questions: Vec<&str> = request.phrasings.iter().map(Phrasing::question).collect();
-        request.filter.echo = Some(EchoFilter::new(store, options.session_id, &questions, now)?);
+        let asked = AskedText::of(request.phrasings.iter().map(Phrasing::question));
+        request.filter.echo = Some(EchoFilter::new(store, options.session_id, asked, now)?);
     }
     let fallback = find_fallback(store, index, options, &request)?;
     let effective_options =
@@ -222,7 +223,8 @@ fn rank_results(
     };
     let mut ranked = rank::rank(phrasings::merge(lists), &context, &is_kept);
     let lead = answer::lead_of_first(&ranked);
-    answers_first::put_answers_first(request.filter.echo.as_ref(), &mut ranked, question, request.min_score);
+    let asked = AskedText::of(request.phrasings.iter().map(Phrasing::question));
+    answers_first::put_answers_first(&asked, &mut ranked, question, request.min_score);
     (ranked, lead)
 }
 

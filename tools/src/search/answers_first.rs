@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use schema::model::memory::{Memory, MemoryType};
 
-use super::echo::EchoFilter;
+use super::echo::AskedText;
 use super::ranked_candidate::RankedCandidate;
-use super::text_features;
+use super::{questions, text_features};
 
 /// First hits that bring their answer, or the decision of their session.
 const LEADING: usize = 3;
@@ -17,16 +17,11 @@ const WEAK: f64 = 0.5;
 
 /// Moves the answers of the first prompts next to them, in whatever words they are: before a question, which says nothing, and behind a
 /// prompt below the least score, which may be near only because it is about the same. If `question` asks what was decided, the best decision
-/// of each session follows the session's first hit. `echo` knows the phrasings of the question, if a model asks.
-pub(super) fn put_answers_first(
-    echo: Option<&EchoFilter>,
-    ranked: &mut Vec<RankedCandidate>,
-    question: &str,
-    min_score: f64,
-) {
+/// of each session follows the session's first hit. A prompt that repeats the question is its echo.
+pub(super) fn put_answers_first(asked: &AskedText, ranked: &mut Vec<RankedCandidate>, question: &str, min_score: f64) {
     let mut place = 0;
     while place < ranked.len().min(LEADING) {
-        let asks = ranked[place].row().is_some_and(|row| asks(echo, &row.memory));
+        let asks = ranked[place].row().is_some_and(|row| asks(asked, &row.memory));
         let score = f64::from(ranked[place].score);
         let (brings_answer, least) =
             if asks { (score >= min_score, min_score * WEAK) } else { (score < min_score, 0.0) };
@@ -66,10 +61,10 @@ fn answer_below(ranked: &[RankedCandidate], place: usize, least: f64) -> Option<
     (is_answer && at > place && f64::from(ranked[at].score) >= least).then_some(at)
 }
 
-fn asks(echo: Option<&EchoFilter>, prompt: &Memory) -> bool {
-    text_features::is_question(&prompt.content)
+fn asks(asked: &AskedText, prompt: &Memory) -> bool {
+    questions::is_question(&prompt.content)
         || text_features::asks_for_cause(&prompt.content)
-        || echo.is_some_and(|echo| echo.repeats_question(&prompt.content))
+        || asked.is_repeated_by(&prompt.content)
 }
 
 fn add_decisions(ranked: &mut Vec<RankedCandidate>, min_score: f64) {

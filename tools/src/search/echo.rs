@@ -24,15 +24,30 @@ const MAX_PROMPTS: usize = 50;
 pub(super) struct EchoFilter {
     /// The prompts of the current turn.
     prompts: HashSet<MemoryId>,
-    phrasings: Vec<LetterPairs>,
+    asked: AskedText,
     just_now: i64,
 }
 
+/// The phrasings of a question, to compare texts with.
+#[derive(Debug, Clone)]
+pub(super) struct AskedText(Vec<LetterPairs>);
+
+impl AskedText {
+    pub(super) fn of<'q>(phrasings: impl Iterator<Item = &'q str>) -> Self {
+        Self(phrasings.map(LetterPairs::of).collect())
+    }
+
+    /// Whether a text is nearly the question.
+    pub(super) fn is_repeated_by(&self, text: &str) -> bool {
+        let pairs = LetterPairs::of(text);
+        self.0.iter().any(|phrasing| phrasing.similarity(&pairs) >= NEARLY_SAME)
+    }
+}
+
 impl EchoFilter {
-    pub(super) fn new(store: &Store, session_id: &str, questions: &[&str], now: &Moment) -> Result<Self, ToolError> {
+    pub(super) fn new(store: &Store, session_id: &str, asked: AskedText, now: &Moment) -> Result<Self, ToolError> {
         let prompts = if session_id.is_empty() { HashSet::new() } else { prompts_of_turn(store, session_id)? };
-        let phrasings = questions.iter().map(|question| LetterPairs::of(question)).collect();
-        Ok(Self { prompts, phrasings, just_now: now.unix() - JUST_NOW })
+        Ok(Self { prompts, asked, just_now: now.unix() - JUST_NOW })
     }
 
     /// Whether a memory is a prompt of the current turn, or a conclusion from one.
@@ -45,13 +60,7 @@ impl EchoFilter {
     }
 
     fn is_just_asked(&self, row: &MemoryRow) -> bool {
-        row.memory.at.unix() >= self.just_now && self.repeats_question(&row.memory.content)
-    }
-
-    /// Whether a text is nearly the question.
-    pub(super) fn repeats_question(&self, text: &str) -> bool {
-        let pairs = LetterPairs::of(text);
-        self.phrasings.iter().any(|phrasing| phrasing.similarity(&pairs) >= NEARLY_SAME)
+        row.memory.at.unix() >= self.just_now && self.asked.is_repeated_by(&row.memory.content)
     }
 }
 

@@ -17,9 +17,10 @@ use super::candidate::{
 use super::context::{ContextPosition, add_context};
 use super::dates::AskedTimes;
 use super::leg_weights::{LegWeighting, PassageForm, relevance_by_nearness};
+use super::questions;
 use super::relevance::{RelevanceScorer, TermEvidence};
 use super::request::{Scoring, SearchFilter, SearchOptions};
-use super::text_features::{self, MAX_UTTERANCE_TOKENS};
+use super::text_features::MAX_UTTERANCE_TOKENS;
 use super::vector_leg::VectorScores;
 use crate::error::ToolError;
 use crate::index::{Document, Index};
@@ -127,10 +128,12 @@ impl SearchLegs<'_> {
         let passage = &gathered.passage;
         let evidence = self.relevance.collect_evidence(&passage.title(), passage.text(), passage.also());
         let is_utterance = evidence.length <= MAX_UTTERANCE_TOKENS;
+        let is_prompt = passage.memory().is_some_and(|memory| memory.kind == MemoryType::UserPrompt);
+        let asks = if is_prompt { questions::is_question } else { questions::has_question_mark };
         let place = ContextPosition {
             origin: passage.origin(),
-            is_question: is_utterance && text_features::is_question(passage.text()),
-            is_prompt: passage.memory().is_some_and(|memory| memory.kind == MemoryType::UserPrompt),
+            is_question: is_utterance && asks(passage.text()),
+            is_prompt,
             ..ContextPosition::default()
         };
         let script = Script::detect(passage.text());

@@ -1,4 +1,4 @@
-//! Features of questions and passages: whether they ask, ask for a cause, a decision, a time or the past, or name a time, an identifier or
+//! Features of questions and passages: whether they ask for a cause, a decision, a time or the past, or name a time, an identifier or
 //! a speaker.
 
 use std::collections::HashSet;
@@ -10,11 +10,6 @@ use crate::text::fold::fold;
 
 /// Most tokens of an utterance. In longer passages these features say nothing, and words occur by chance.
 pub(super) const MAX_UTTERANCE_TOKENS: u32 = 80;
-
-/// Whether a text ends with a question mark.
-pub(super) fn is_question(text: &str) -> bool {
-    text.trim_end().ends_with(['?', '？'])
-}
 
 /// Whether a prompt asks for a cause, as in "find the leak" and "느린 이유부터 찾아주세요".
 pub(super) fn asks_for_cause(prompt: &str) -> bool {
