@@ -180,7 +180,7 @@ fn drop_duplicates(ranked: Vec<RankedCandidate>) -> Vec<RankedCandidate> {
             own.dedup();
             let is_similar = |other: &RankedCandidate| is_same_text(&other.candidate.tokens, own);
             let similar: Vec<usize> = (0..distinct.len()).filter(|at| is_similar(&distinct[*at])).collect();
-            if let Some(same) = similar.iter().find(|at| has_same_words(&distinct[**at], &candidate)) {
+            if let Some(same) = similar.iter().find(|at| is_duplicate(&distinct[**at], &candidate)) {
                 let other = &mut distinct[*same];
                 if preference(&candidate) > preference(other) {
                     other.candidate = candidate.candidate;
@@ -204,10 +204,21 @@ fn preference(ranked: &RankedCandidate) -> (bool, bool, bool, Option<Moment>) {
     (passage.superseded_by().is_none(), !is_shared(ranked), !is_event, passage.at())
 }
 
-/// Whether two similar texts have the same words in the same order. A number, a name or a `not` makes another statement.
+/// Whether one of two similar passages says nothing but the other. A conclusion repeats the event that it comes from.
+fn is_duplicate(a: &RankedCandidate, b: &RankedCandidate) -> bool {
+    let comes_from = |one: &RankedCandidate, other: &RankedCandidate| {
+        let source = one.row().and_then(|row| row.memory.attributes.source.as_ref());
+        source.is_some_and(|source| source.as_str() == other.candidate.passage.id())
+    };
+    comes_from(a, b) || comes_from(b, a) || has_same_words(a, b)
+}
+
+/// Whether two similar texts have the same words in the same order, apart from headings. A number, a name or a `not` makes another
+/// statement.
 fn has_same_words(a: &RankedCandidate, b: &RankedCandidate) -> bool {
     let words = |ranked: &RankedCandidate| -> Vec<String> {
-        let words = ranked.candidate.passage.text().split_whitespace();
+        let lines = ranked.candidate.passage.text().lines().filter(|line| !line.starts_with('#'));
+        let words = lines.flat_map(str::split_whitespace);
         let words =
             words.map(|word| fold(word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#'))));
         words.filter(|word| !word.is_empty() && !FILLERS.contains(word)).collect()

@@ -226,6 +226,17 @@ fn newest_of_true_duplicates_is_kept() {
 }
 
 #[test]
+fn conclusion_replaces_the_event_it_comes_from() {
+    let prompt = memory(MemoryType::UserPrompt, "a", KEPT, 3, 0.7);
+    let conclusion = KEPT.replace("nightly ", "");
+    let mut decision = memory(MemoryType::Decision, "a", &conclusion, 3, 0.6);
+    if let Passage::Memory(row) = &mut decision.passage {
+        row.memory.attributes.source = MemoryId::parse(prompt.passage.id());
+    }
+    assert_eq!(ranked_texts(vec![prompt, decision]), [conclusion]);
+}
+
+#[test]
 fn one_session_does_not_crowd_out_the_others() {
     let of_one = |n: u8| memory(MemoryType::UserPrompt, "loud", &format!("topic{n} of many"), 0, 0.9);
     let mut candidates: Vec<Candidate> = (0..8).map(of_one).collect();
