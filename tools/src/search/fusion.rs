@@ -177,7 +177,7 @@ impl SearchLegs<'_> {
         let document = known.passage.document.map(Document::rowid);
         let vector = document.and_then(|document| self.nearness?.nearness(document));
         if self.scoring == Scoring::Stated {
-            let relevance = self.stated_relevance(words, vector).max(self.word_floor(known, words));
+            let relevance = self.stated_relevance(words, vector);
             return (relevance, ScoreReasons { words, synonyms: otherwise, vector, ..ScoreReasons::default() });
         }
         let form = PassageForm { is_long: known.is_long(), is_in_other_script: self.is_in_other_script(known) };

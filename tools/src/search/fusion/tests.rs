@@ -104,19 +104,19 @@ proptest! {
 }
 
 /// The example of docs/dev/retrieval.md: 0.7 × vector + 0.3 × words.
-#[test]
-fn stated_preset_computes_what_its_name_says() {
+#[rstest]
+#[case::near("how are timestamps kept and converted at all edges")]
+#[case::all_words("token bucket")]
+fn stated_preset_computes_what_its_name_says(#[case] query: &str) {
     let settings = Settings { search_weights: Some(LegWeights::VECTOR_HEAVY), ..default_settings() };
     let mut project = fixture(&settings, &note_texts(&STORE, 60));
-    let query = "how are timestamps kept and converted at all edges".to_owned();
-    let input = SearchInput { query, explain: true, ..SearchInput::default() };
+    let input = SearchInput { query: query.to_owned(), explain: true, ..SearchInput::default() };
     let hit = project.engine.search(&input).unwrap().results.remove(0);
     let reasons = hit.explanation.unwrap();
     let leg = |name: &str| -> f64 {
         reasons.split(&format!("{name} ")).nth(1).unwrap().split([',', ' ']).next().unwrap().parse().unwrap()
     };
     let (words, vector) = (leg("words"), leg("vector"));
-    assert!(vector > words, "the words alone would count otherwise: {reasons}");
     assert!((hit.score - (0.7 * vector + 0.3 * words)).abs() < 0.002, "{} {reasons}", hit.score);
     assert!(!reasons.contains("context") && !reasons.contains("features") && !reasons.contains('%'), "{reasons}");
 }
