@@ -106,6 +106,7 @@ fn lines_past_the_end_are_answered_with_where_the_end_is() {
     let beyond = client.call("memory_get", json!({ "path": "MEMORY.md", "from": 9 })).unwrap();
     let beyond = beyond.expect_success();
     assert_eq!((&beyond["content"], &beyond["total_lines"]), (&json!(""), &json!(3)));
+    assert_eq!((&beyond["start_line"], &beyond["end_line"]), (&json!(4), &json!(3)));
     let notice = beyond["notice"].as_str().unwrap();
     assert!(notice.ends_with("but the file ends at line 3"), "{notice}");
     let over = client.call("memory_get", json!({ "path": "MEMORY.md", "from": 2, "lines": 9 })).unwrap();

@@ -3,7 +3,7 @@
 use schema::tool::{GetInput, GetOutput};
 
 use super::Engine;
-use super::get::{get, get_by_id, only_match};
+use super::get::{comparable_id, get, get_by_id, only_match};
 use super::personal::holds_everywhere;
 use crate::error::ToolError;
 
@@ -41,7 +41,11 @@ impl Engine {
     /// The only id with this prefix. A prefix of no id is returned unchanged.
     pub fn resolve_id(&mut self, beginning: &str) -> Result<String, ToolError> {
         let beginning = beginning.trim();
-        let ids = self.with_repair(|engine| Ok(engine.store.rows().ids_beginning_with(beginning)?))?;
+        let ids = self.with_repair(|engine| {
+            let ids = engine.store.rows().ids_beginning_with(beginning)?;
+            let comparable = comparable_id(beginning);
+            Ok(if ids.is_empty() { engine.store.rows().ids_beginning_with(&comparable)? } else { ids })
+        })?;
         Ok(only_match(beginning, ids)?.unwrap_or_else(|| beginning.to_owned()))
     }
 }

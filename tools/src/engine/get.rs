@@ -45,7 +45,7 @@ pub(super) fn get_by_id(
     id: &str,
     limit: usize,
 ) -> Result<(Option<MemoryId>, GetOutput), ToolError> {
-    if let Some(chunk) = find_chunk(index, id)? {
+    if let Some(chunk) = find_chunk(store, index, &comparable_id(id))? {
         let FileText { text, notice } = read_file(store.layout(), &chunk.path)?;
         let total_lines = count_lines(&text);
         let (content, rest) = truncate(chunk.text, "the rest is in the file; open it by path", limit);
@@ -93,13 +93,13 @@ pub(super) fn get_by_id(
 const CONFIRM: &str = "save the same text again if it still holds, or save a new one with supersedes";
 
 /// The passage whose id is given whole or by its beginning.
-fn find_chunk(index: &Index, id: &str) -> Result<Option<ChunkRow>, ToolError> {
+fn find_chunk(store: &Store, index: &Index, id: &str) -> Result<Option<ChunkRow>, ToolError> {
     let exact = index.chunk_by_uid(id)?;
-    if exact.is_some() || id.len() < SHORTEST {
+    if exact.is_some() || id.len() < LEAST {
         return Ok(exact);
     }
     match index.chunk_uids_beginning_with(id)?.as_slice() {
-        [only] => index.chunk_by_uid(only),
+        [only] if store.rows().ids_beginning_with(id)?.is_empty() => index.chunk_by_uid(only),
         _ => Ok(None),
     }
 }
@@ -107,14 +107,24 @@ fn find_chunk(index: &Index, id: &str) -> Result<Option<ChunkRow>, ToolError> {
 /// The fewest characters of an id that stand for it. The brief shows as many.
 pub(super) const SHORTEST: usize = 8;
 
+/// The fewest characters by which an id can be given.
+const LEAST: usize = 4;
+
 /// The id that is given whole or by its beginning, if there is a memory with it.
 pub(super) fn resolve_id(store: &Store, id: &str) -> Result<Option<MemoryId>, ToolError> {
     let rows = store.rows();
     let Some(parsed) = MemoryId::parse(id) else { return Ok(None) };
-    if id.len() < SHORTEST || rows.by_id(&parsed)?.is_some() {
+    if id.len() < LEAST || rows.by_id(&parsed)?.is_some() {
         return Ok(rows.by_id(&parsed)?.map(|_| parsed));
     }
+    let id = &comparable_id(id);
     Ok(only_match(id, rows.ids_beginning_with(id)?)?.and_then(|only| MemoryId::parse(&only)))
+}
+
+/// An id as it is stored: hexadecimal digits are lower-case.
+pub(super) fn comparable_id(id: &str) -> String {
+    let is_hex = id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hex { id.to_ascii_lowercase() } else { id.to_owned() }
 }
 
 /// The only one of these ids, all with the same beginning, or the one that is the beginning itself.
@@ -203,7 +213,7 @@ fn get_by_path(
     };
     if start > total_lines {
         let notice = format!("from is {from}, but the file ends at line {total_lines}");
-        return output(total_lines, total_lines, String::new(), Some(notice));
+        return output(total_lines + 1, total_lines, String::new(), Some(notice));
     }
     let mut content = String::new();
     let mut end_line = start - 1;

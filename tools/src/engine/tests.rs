@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use schema::files::layout::Layout;
 use schema::settings::{EmbeddingProvider, Settings};
-use schema::tool::{GetInput, LoadInput, LoadSource, SearchInput};
+use schema::tool::{GetInput, LoadInput, LoadSource, SaveInput, SearchInput};
 
 use super::*;
 use crate::control::Control;
@@ -97,5 +97,19 @@ proptest! {
             engine.reindex(&ReindexInput { full: true, ..ReindexInput::default() }, &mut Control::default()).unwrap();
         }
         prop_assert_eq!(engine.take_repair_messages(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn short_ids_of_four_digits_open_a_memory() {
+    let project = tempfile::tempdir().unwrap();
+    let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+    let saved = engine
+        .save(&SaveInput::new(schema::model::memory::MemoryType::Decision, "Cache tokens in Redis".to_owned()))
+        .unwrap();
+    for id in [saved.id[..4].to_owned(), saved.id[..8].to_uppercase()] {
+        let found = engine.get(&GetInput { id: Some(id.clone()), ..GetInput::default() }).unwrap();
+        assert!(found.content.contains("Redis"), "{id}");
+        assert_eq!(engine.resolve_id(&id).unwrap(), saved.id);
     }
 }
