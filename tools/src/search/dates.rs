@@ -3,7 +3,7 @@
 use chrono::{Datelike, Months, NaiveDate};
 use schema::model::word_list::WordList;
 
-use super::relative_dates::{DaySpan, is_relative, is_season, parse_relative, parse_seasons};
+use super::relative_dates::{DaySpan, is_relative, is_season, parse_relative, parse_seasons, parse_weekdays};
 use super::stop_words::is_stop_word;
 use crate::text::fold::fold;
 
@@ -32,7 +32,9 @@ const DAY_AFTER: f32 = 0.4;
 impl AskedTimes {
     /// The dates of a question, and those that it names as seen from `today`.
     pub(super) fn parse(question: &str, today: NaiveDate) -> Self {
-        let mut times = Self { today, dates: parse_dates(question), spans: parse_relative(question, today) };
+        let mut spans = parse_relative(question, today);
+        spans.extend(parse_weekdays(question, today));
+        let mut times = Self { today, dates: parse_dates(question), spans };
         let seasons = parse_seasons(question, today);
         if !seasons.is_empty() {
             let mut with_seasons = times.clone();
@@ -111,7 +113,7 @@ fn span_fit(span: &DaySpan, day: NaiveDate) -> f32 {
 
 pub(super) fn parse_dates(question: &str) -> Vec<QueryDate> {
     let words = date_words(question);
-    let mut found = Vec::new();
+    let mut found: Vec<QueryDate> = question.split_whitespace().flat_map(parse_numbers).collect();
     for (at, word) in words.iter().enumerate() {
         let number =
             |place: Option<usize>| place.and_then(|place| words.get(place)).and_then(|word| parse_ordinal(word));
@@ -139,14 +141,50 @@ pub(super) fn parse_dates(question: &str) -> Vec<QueryDate> {
     found
 }
 
+/// `12.05.2026`, `2026/05/12`, and `5/12` in both orders.
+fn parse_numbers(word: &str) -> Vec<QueryDate> {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let numbers =
+        |separator: char| -> Option<Vec<u32>> { word.split(separator).map(|part| part.parse().ok()).collect() };
+    let date = |year: Option<u32>, month: u32, day: u32| {
+        let is_date = NaiveDate::from_ymd_opt(year.unwrap_or(2000) as i32, month, day).is_some();
+        is_date.then_some(QueryDate { year: year.map(|year| year as i32), month, day: Some(day) })
+    };
+    // Around the clock.
+    if word == "24/7" {
+        return Vec::new();
+    }
+    match (numbers('.').as_deref(), numbers('/').as_deref()) {
+        (Some(&[day, month, year]), _) if is_year(year) => date(Some(year), month, day).into_iter().collect(),
+        (_, Some(&[year, month, day])) if is_year(year) => date(Some(year), month, day).into_iter().collect(),
+        (_, Some(&[first, second, year])) if is_year(year) => both_orders(first, second, |m, d| date(Some(year), m, d)),
+        (_, Some(&[first, second])) => both_orders(first, second, |month, day| date(None, month, day)),
+        _ => Vec::new(),
+    }
+}
+
+/// Americans write the month first, others the day.
+fn both_orders(first: u32, second: u32, date: impl Fn(u32, u32) -> Option<QueryDate>) -> Vec<QueryDate> {
+    let other = (first != second).then(|| date(second, first)).flatten();
+    date(first, second).into_iter().chain(other).collect()
+}
+
 /// `2026年6月3日` or `6月3号`, in a run without spaces.
 fn parse_han(word: &str) -> Option<QueryDate> {
     let (before, behind) = word.split_once('月')?;
-    let month = digits_at_end(before).parse().ok().filter(|month| (1..=12).contains(month))?;
+    let counted = digits_at_end(before).parse().ok().or_else(|| han_month(before));
+    let month = counted.filter(|month| (1..=12).contains(month))?;
     let year = before.split_once('年').and_then(|(year, _)| digits_at_end(year).parse().ok());
     let of_month = behind.find(|c: char| !c.is_ascii_digit()).map(|end| behind.split_at(end));
     let day = of_month.filter(|(_, unit)| unit.starts_with(['日', '号'])).and_then(|(day, _)| day.parse().ok());
     Some(QueryDate { year, month, day })
+}
+
+/// `五` of `五月`.
+fn han_month(before: &str) -> Option<u32> {
+    const NUMBERS: [&str; 12] = ["一", "二", "三", "四", "五", "六", "七", "八", "九", "十", "十一", "十二"];
+    let number = NUMBERS.iter().rposition(|number| before.ends_with(number))?;
+    u32::try_from(number + 1).ok()
 }
 
 fn digits_at_end(text: &str) -> &str {
@@ -265,6 +303,11 @@ mod tests {
     #[case::russian("3 июня", &[(None, 6, Some(3))])]
     #[case::japanese("2026年6月3日に何を決めた", &[(Some(2026), 6, Some(3))])]
     #[case::chinese("6月3号的会议", &[(None, 6, Some(3))])]
+    #[case::dotted("am 12.05.2026", &[(Some(2026), 5, Some(12))])]
+    #[case::year_first("on 2026/05/12", &[(Some(2026), 5, Some(12))])]
+    #[case::slashed("indexer 5/12", &[(None, 5, Some(12)), (None, 12, Some(5))])]
+    #[case::han_number("五月 indexer", &[(None, 5, None)])]
+    #[case::a_version("version 3.12.1 and 24/7", &[])]
     #[case::none("version 3 of the parser", &[])]
     fn questions_name_dates(#[case] question: &str, #[case] expected: &[(Option<i32>, u32, Option<u32>)]) {
         let expected: Vec<QueryDate> =

@@ -2,6 +2,7 @@
 
 use chrono::{Datelike, Days, Months, NaiveDate};
 use memchr::memmem;
+use schema::model::word_list::WordList;
 
 /// A range of days, both inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,42 @@ pub(super) fn parse_relative(text: &str, today: NaiveDate) -> Vec<DaySpan> {
     spans.extend(counted_spans(&text, today));
     spans
 }
+
+/// The last day before `today` that each weekday in a question names, unless the question is about every such day.
+pub(super) fn parse_weekdays(question: &str, today: NaiveDate) -> Vec<DaySpan> {
+    let question = question.to_lowercase();
+    let words: Vec<&str> = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    if words.iter().any(|word| OF_EVERY_DAY.contains(word)) {
+        return Vec::new();
+    }
+    let weekday = |word: &&str| {
+        let names = |name: &str| *word == name || name.chars().any(is_unspaced) && word.starts_with(name);
+        WEEKDAYS.iter().position(|listed| listed.split(' ').any(names))
+    };
+    let span = |weekday: usize| {
+        let ahead = today.weekday().num_days_from_monday() as usize;
+        let back = (ahead + 6 - weekday) % 7 + 1;
+        let day = today.checked_sub_days(Days::new(back as u64))?;
+        Some(DaySpan { from: day, to: day })
+    };
+    words.iter().filter_map(weekday).filter_map(span).collect()
+}
+
+/// From Monday on.
+const WEEKDAYS: [&str; 7] = [
+    "monday 월요일 月曜日 星期一 周一 lunes montag lundi понедельник",
+    "tuesday 화요일 火曜日 星期二 周二 martes dienstag mardi вторник",
+    "wednesday 수요일 水曜日 星期三 周三 miércoles mittwoch mercredi среду",
+    "thursday 목요일 木曜日 星期四 周四 jueves donnerstag jeudi четверг",
+    "friday 금요일 金曜日 星期五 周五 viernes freitag vendredi пятницу",
+    "saturday 토요일 土曜日 星期六 周六 sábado samstag samedi субботу",
+    "sunday 일요일 日曜日 星期天 星期日 周日 domingo sonntag dimanche воскресенье",
+];
+
+/// Words of questions about what is always so, or will be.
+static OF_EVERY_DAY: WordList = WordList::words(
+    "do does can may should must will never always every each next 매주 마다 다음 毎週 每周 siempre immer toujours",
+);
 
 /// The seasons that a question names, in its year or the last one, on the northern hemisphere.
 pub(super) fn parse_seasons(text: &str, today: NaiveDate) -> Vec<DaySpan> {
@@ -147,7 +184,9 @@ fn counted_spans(text: &str, today: NaiveDate) -> Vec<DaySpan> {
             _ => matches!(previous(2), "hace" | "vor") || (previous(2) == "a" && previous(3) == "y"),
         };
         let spelled = is_ago.then(|| Some((parse_count(previous(1))?, parse_unit(word)?))).flatten();
-        if let Some((count, unit)) = spelled.or_else(|| parse_glued(word, next(1))) {
+        let named = DAYS_BEFORE.iter().find(|(name, _)| name == word && next(1).starts_with('전'));
+        let named = named.map(|(_, count)| (*count, Unit::Day));
+        if let Some((count, unit)) = named.or(spelled).or_else(|| parse_glued(word, next(1))) {
             spans.extend(span_back(today, unit, count));
         }
     }
@@ -186,6 +225,10 @@ const COUNTS: [&str; 6] = [
     "five cinco fünf cinq пять",
     "six seis sechs шесть",
 ];
+
+/// Korean words for numbers of days.
+const DAYS_BEFORE: [(&str, u32); 8] =
+    [("하루", 1), ("이틀", 2), ("사흘", 3), ("나흘", 4), ("닷새", 5), ("엿새", 6), ("일주일", 7), ("열흘", 10)];
 
 const UNITS: [(&str, Unit); 4] = [
     ("day days día días dia dias tag tage tagen jour jours день дня дней 일 日 天", Unit::Day),
@@ -241,6 +284,19 @@ mod tests {
     use super::*;
 
     #[rstest]
+    #[case::on("what broke on Thursday", Some("2026-02-26"))]
+    #[case::last("indexer last Tuesday", Some("2026-03-03"))]
+    #[case::korean("목요일에 indexer", Some("2026-02-26"))]
+    #[case::german("was ist am Montag passiert", Some("2026-03-02"))]
+    #[case::every("do we deploy on Friday", None)]
+    #[case::weekly("매주 금요일 배포", None)]
+    fn weekdays_are_the_last_ones(#[case] question: &str, #[case] expected: Option<&str>) {
+        let today = NaiveDate::from_ymd_opt(2026, 3, 5).unwrap();
+        let found = parse_weekdays(question, today).first().map(|span| span.from.to_string());
+        assert_eq!(found.as_deref(), expected);
+    }
+
+    #[rstest]
     #[case::yesterday("what did we deploy yesterday?", &[("2026-03-04", "2026-03-04")])]
     #[case::the_day_before("the day before yesterday", &[("2026-03-03", "2026-03-03")])]
     #[case::last_week("what broke last week", &[("2026-02-23", "2026-03-01")])]
@@ -248,6 +304,7 @@ mod tests {
     #[case::days_ago("3 days ago", &[("2026-03-02", "2026-03-02")])]
     #[case::korean("지난달에 결정한 것", &[("2026-02-01", "2026-02-28")])]
     #[case::korean_days("3일 전에 뭘 고쳤지", &[("2026-03-02", "2026-03-02")])]
+    #[case::korean_day_word("사흘 전에 고친 것", &[("2026-03-02", "2026-03-02")])]
     #[case::japanese("先週の障害", &[("2026-02-23", "2026-03-01")])]
     #[case::japanese_day("一昨日のリリース", &[("2026-03-03", "2026-03-03")])]
     #[case::chinese("3天前的部署", &[("2026-03-02", "2026-03-02")])]
