@@ -23,6 +23,7 @@ pub mod relevance;
 mod request;
 pub mod snippet;
 mod stop_words;
+mod tags;
 mod term_matcher;
 mod text_features;
 mod vector_leg;

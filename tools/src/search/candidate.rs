@@ -12,7 +12,8 @@ use schema::tool::SearchSource;
 
 use super::query::Query;
 use super::relative_dates::DaySpan;
-use super::request::{SearchFilter, SearchRequest, has_tag};
+use super::request::{SearchFilter, SearchRequest};
+use super::tags::has_tag;
 use super::vector_leg::VectorScores;
 use crate::error::ToolError;
 use crate::fulltext::CorpusStats;
