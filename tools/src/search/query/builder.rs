@@ -109,7 +109,9 @@ impl<'t> QueryBuilder<'t> {
         // A single letter of a name, as in `IPv6`, is a word in half of all texts.
         let parts =
             pieces.iter().filter(|(token, role)| *role != PieceRole::Whole && (token.len() > 1 || whole.is_none()));
+        // `iPhone` is a name and no phone.
         let parts = parts
+            .filter(|_| !is_prefixed_name(source))
             .map(|(token, role)| (exact_term(token), if *role == PieceRole::Group { GROUP } else { PART }))
             .collect();
         (key, self.add_word(unit, whole, parts))
@@ -206,6 +208,15 @@ impl<'t> QueryBuilder<'t> {
             self.query.terms.len() - 1
         })
     }
+}
+
+/// Whether a name begins with one small letter before a capital, such as `iPhone` or `eBay`, and has no other.
+fn is_prefixed_name(name: &str) -> bool {
+    let mut letters = name.chars();
+    let begins = [letters.next(), letters.next(), letters.next()];
+    let is_prefixed =
+        matches!(begins, [Some(a), Some(b), Some(c)] if a.is_lowercase() && b.is_uppercase() && c.is_lowercase());
+    is_prefixed && letters.all(char::is_lowercase)
 }
 
 /// Byte ranges between quotation marks.

@@ -32,6 +32,7 @@ fn shape(text: &str) -> String {
 #[case::capitals_are_no_function_words("support in IT and the US", "support | it | us")]
 #[case::all_capitals("WHAT IS REDIS", "redi")]
 #[case::compound("getUserName", "getusernam(get user name)")]
+#[case::prefixed_name("iPhone", "iphon")]
 #[case::path("src/rate_limit.rs", "srcratelimitr(src rate limit rs ratelimit ratelimitr)")]
 #[case::korean("토큰을 어떻게 저장했지", "(토큰 큰을) | (저장 장했)")]
 #[case::korean_question_only("뭐였지", "(뭐였 였지)")]
