@@ -226,3 +226,25 @@ fn six_hits_cost_at_most_600_tokens_and_short_ids_open() {
     sandbox.run_cli(["forget", id, "--yes"]).assert_success();
     assert!(client.call("memory_get", json!({ "id": id })).unwrap().is_error);
 }
+
+#[test]
+fn hits_with_long_paths_and_headings_stay_short() {
+    let sandbox = sandbox!();
+    for (n, reason) in
+        ["audits", "forecasts", "refunds", "labels", "transfers", "invoices", "exports"].iter().enumerate()
+    {
+        let path = format!("architecture/decisions/{n:04}-use-event-sourcing-for-the-order-service.md");
+        let heading =
+            format!("# ADR {n}: event sourcing for the order service because of {reason} in the domain of the company");
+        let text = format!("The order service uses event sourcing since {reason} need replays of all that happened. ")
+            .repeat(3);
+        sandbox.write(&format!(".jikime/memory/{path}"), format!("{heading}\n\n{text}\n"));
+    }
+    let mut client = sandbox.serve(Era::Modern);
+    client.call("memory_reindex", json!({})).unwrap().expect_success();
+    let result = client.call("memory_search", json!({ "query": "event sourcing order service" })).unwrap();
+    let output = result.expect_success();
+    assert_eq!(output["count"], 6);
+    let length = output.to_string().chars().count();
+    assert!(length <= 2_400, "{length} characters");
+}

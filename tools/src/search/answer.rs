@@ -27,6 +27,11 @@ const FEW: usize = 5;
 /// Characters per hit besides its texts: field names, quotes, numbers.
 const OVERHEAD: usize = 185;
 
+/// Characters of a hit among many with its path and heading. A long path and heading shorten the snippet.
+const HIT_OF_MANY: usize = 400;
+const LEAST_SNIPPET: usize = 60;
+const HEADING_OF_MANY: usize = 60;
+
 /// Least lead of a first hit with high confidence: nine of ten are right on every set. docs/dev/retrieval.md has the figures.
 const HIGH_LEAD: f32 = 0.35;
 
@@ -83,12 +88,12 @@ pub(super) fn build_output(
         relevant.extend(more);
     }
     let found = relevant.len();
-    let snippet_length = if found.min(request.limit) > FEW { SNIPPET_OF_MANY } else { SNIPPET };
+    let is_of_many = found.min(request.limit) > FEW;
     let mut results: Vec<Hit> = Vec::new();
     let mut left = request.max_tokens * 4;
     let mut locator = store.locator();
     for ranked in relevant.into_iter().take(request.limit) {
-        let Some(hit) = build_hit(store, request, ranked, snippet_length, &mut locator, now)? else { continue };
+        let Some(hit) = build_hit(store, request, ranked, is_of_many, &mut locator, now)? else { continue };
         let written: usize = [&hit.heading, &hit.explanation].into_iter().flatten().map(String::len).sum();
         let cost = OVERHEAD + hit.snippet.chars().count() + hit.path.len() + written;
         if cost > left && !results.is_empty() {
@@ -103,7 +108,7 @@ pub(super) fn build_output(
         notices.push(no_results_notice(request, &weak));
     }
     if request.query().is_truncated() {
-        notices.push("the query is too long; only its beginning was used".to_owned());
+        notices.push("the query is long; its beginning and its best parts were used".to_owned());
     }
     Ok(SearchOutput {
         count: results.len(),
@@ -200,7 +205,7 @@ fn build_hit(
     store: &mut Store,
     request: &SearchRequest,
     ranked: RankedCandidate,
-    snippet_length: usize,
+    is_of_many: bool,
     locator: &mut Locator,
     now: &Moment,
 ) -> Result<Option<Hit>, ToolError> {
@@ -210,18 +215,25 @@ fn build_hit(
     let (start_line, end_line) = passage.lines(locator);
     let text = passage.text();
     let memory = passage.memory();
+    let path = format!("{STORE_DIR}/{}", passage.path());
+    let heading = match &passage {
+        Passage::Chunk(chunk) if is_of_many => Some(end_of_heading(&chunk.heading)),
+        Passage::Chunk(chunk) => Some(chunk.heading.clone()),
+        Passage::Memory(_) => None,
+    };
+    let heading = heading.filter(|heading| !heading.is_empty());
+    let named = OVERHEAD + path.len() + heading.as_deref().map_or(0, |heading| heading.chars().count());
+    let room = HIT_OF_MANY.saturating_sub(named).clamp(LEAST_SNIPPET, SNIPPET_OF_MANY);
+    let snippet_length = if is_of_many { room } else { SNIPPET };
     let score = f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0;
     Ok(Some(Hit {
         id: passage.id().to_owned(),
         source: if memory.is_some() { SearchSource::Memory } else { SearchSource::Chunks },
         kind: memory.map(|memory| memory.kind),
-        path: format!("{STORE_DIR}/{}", passage.path()),
+        path,
         start_line,
         end_line,
-        heading: match &passage {
-            Passage::Chunk(chunk) => Some(chunk.heading.clone()).filter(|heading| !heading.is_empty()),
-            Passage::Memory(_) => None,
-        },
+        heading,
         date: passage.at().map(|at| match memory {
             Some(_) => at.local_second().replace('T', " "),
             None => at.date().to_string(),
@@ -235,6 +247,18 @@ fn build_hit(
         code: None,
         explanation,
     }))
+}
+
+/// The last title of a heading, which says most, shortened.
+fn end_of_heading(heading: &str) -> String {
+    if heading.chars().count() <= HEADING_OF_MANY {
+        return heading.to_owned();
+    }
+    let last = heading.rsplit(" > ").next().unwrap_or(heading);
+    match last.char_indices().nth(HEADING_OF_MANY) {
+        Some((end, _)) => format!("{}…", last[..end].trim_end()),
+        None => last.to_owned(),
+    }
 }
 
 fn hit_flags(passage: &Passage, now: &Moment) -> Vec<String> {
@@ -345,4 +369,20 @@ pub(super) fn add_provider_notice(
 fn name_model(output: &mut SearchOutput, identity: &ModelIdentity) {
     output.provider.clone_from(&identity.provider);
     output.model = Some(identity.model.clone());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_headings_are_shortened_to_their_last_title() {
+        assert_eq!(end_of_heading("Deploys > Rollback"), "Deploys > Rollback");
+        let above = "event sourcing for the order service in the warehouse domain";
+        assert_eq!(end_of_heading(&format!("{above} > Context")), "Context");
+        let long = end_of_heading(&format!("Context > {above} of the company"));
+        assert!(
+            long.starts_with("event sourcing") && long.ends_with('…') && long.chars().count() <= HEADING_OF_MANY + 1
+        );
+    }
 }
