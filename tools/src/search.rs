@@ -12,9 +12,11 @@ mod echo;
 mod fusion;
 mod korean_stem;
 mod leg_weights;
+mod past_first;
 mod phrasing_pass;
 mod phrasings;
 pub mod query;
+mod query_parts;
 mod questions;
 mod rank;
 mod ranked_candidate;
@@ -82,6 +84,9 @@ pub fn search(
             Err(error) => return Err(error),
         }
     }
+    if request.query().is_truncated() {
+        request.add_parts(query_parts::best_parts(index, &input.query)?);
+    }
     if options.asker == Asker::Model {
         let asked = AskedText::of(request.phrasings.iter().map(Phrasing::question));
         request.filter.echo = Some(EchoFilter::new(store, options.session_id, asked, now)?);
@@ -105,7 +110,7 @@ pub fn search(
         let _rows = store.snapshot()?;
         let _index = index.snapshot()?;
         let (results, scan_cause) = phrasing_pass::search_phrasings(store, index, &request, leg.as_ref(), &passes)?;
-        let (candidates, lead) = rank_results(store, &request, results, options.scoring, now);
+        let (candidates, lead) = rank_results(store, &request, results, options.scoring, now)?;
         let cause = passes[0].cause.clone().or(scan_cause).or(leg_cause);
         (Ranking { candidates, lead, documents: passes[0].corpus.documents }, cause)
     };
@@ -204,7 +209,7 @@ fn rank_results(
     results: Vec<PhrasingResult>,
     scoring: Scoring,
     now: &Moment,
-) -> (Vec<RankedCandidate>, f32) {
+) -> Result<(Vec<RankedCandidate>, f32), ToolError> {
     let question = request.question();
     let (lists, weights): (Vec<_>, Vec<_>) =
         results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
@@ -222,11 +227,14 @@ fn rank_results(
         let notes = store.rows().notes_about(older).unwrap_or_default();
         notes.iter().any(|note| keeps_both(note, newer))
     };
-    let mut ranked = rank::rank(phrasings::merge(lists), &context, &is_kept);
+    let mut ranked = rank::rank(phrasings::merge(lists, request.parts), &context, &is_kept);
+    if context.asks_past {
+        past_first::reorder(store, &request.filter, &mut ranked, question)?;
+    }
     let lead = answer::lead_of_first(&ranked);
     let asked = AskedText::of(request.phrasings.iter().map(Phrasing::question));
     answers_first::put_answers_first(&asked, &mut ranked, question, request.min_score);
-    (ranked, lead)
+    Ok((ranked, lead))
 }
 
 /// Whether a review decided for good that a memory is kept next to a newer one.

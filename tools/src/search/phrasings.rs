@@ -14,8 +14,16 @@ struct MergedCandidate {
     sum: f32,
 }
 
-/// The candidates of all phrasings as one list.
-pub(super) fn merge(mut lists: Vec<Vec<Candidate>>) -> Vec<Candidate> {
+/// The candidates of all phrasings as one list. The last lists are of parts of a long question: of it, only the best part counts.
+pub(super) fn merge(mut lists: Vec<Vec<Candidate>>, parts: usize) -> Vec<Candidate> {
+    for (phrasing, list) in lists.iter_mut().enumerate() {
+        list.iter_mut().for_each(|candidate| candidate.phrasing = phrasing);
+    }
+    let of_parts = lists.split_off(lists.len().saturating_sub(parts));
+    if let Some(question) = lists.first_mut().filter(|_| parts > 0) {
+        let all = std::iter::once(std::mem::take(question)).chain(of_parts).collect();
+        *question = join_by_passage(all).into_iter().map(|merged| merged.best).collect();
+    }
     if lists.len() <= 1 {
         return lists.pop().unwrap_or_default();
     }
@@ -32,9 +40,8 @@ pub(super) fn merge(mut lists: Vec<Vec<Candidate>>) -> Vec<Candidate> {
 fn join_by_passage(lists: Vec<Vec<Candidate>>) -> Vec<MergedCandidate> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut merged: Vec<MergedCandidate> = Vec::new();
-    for (phrasing, list) in lists.into_iter().enumerate() {
+    for list in lists {
         for candidate in list {
-            let candidate = Candidate { phrasing, ..candidate };
             let Some(&place) = places.get(candidate.passage.id()) else {
                 places.insert(candidate.passage.id().to_owned(), merged.len());
                 merged.push(MergedCandidate { sum: candidate.relevance, best: candidate });
@@ -71,7 +78,7 @@ mod tests {
             vec![candidate("once", 0.6), candidate("twice", 0.5)],
             vec![candidate("twice", 0.55), candidate("other", 0.2)],
         ];
-        let mut merged = merge(lists);
+        let mut merged = merge(lists, 0);
         merged.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
         let found: Vec<_> = merged.iter().map(|found| (found.passage.id(), found.phrasing)).collect();
         assert_eq!(found, [("twice", 1), ("once", 0), ("other", 1)]);
@@ -79,8 +86,16 @@ mod tests {
     }
 
     #[test]
+    fn best_part_of_a_long_question_counts() {
+        let lists = vec![vec![candidate("a", 0.2), candidate("b", 0.3)], vec![candidate("a", 0.7)]];
+        let merged = merge(lists, 1);
+        let found: Vec<_> = merged.iter().map(|found| (found.passage.id(), found.relevance, found.phrasing)).collect();
+        assert_eq!(found, [("a", 0.7, 1), ("b", 0.3, 0)]);
+    }
+
+    #[test]
     fn one_phrasing_is_not_changed() {
-        let merged = merge(vec![vec![candidate("a", 0.7), candidate("b", 0.1)]]);
+        let merged = merge(vec![vec![candidate("a", 0.7), candidate("b", 0.1)]], 0);
         assert_eq!(merged.iter().map(|found| found.relevance).collect::<Vec<_>>(), [0.7, 0.1]);
     }
 }

@@ -57,8 +57,10 @@ impl From<Option<LegWeights>> for Scoring {
 /// A valid search request.
 #[derive(Debug, Clone)]
 pub(super) struct SearchRequest {
-    /// The question, then its other phrasings.
+    /// The question, then its other phrasings, then parts of a long question.
     pub(super) phrasings: Vec<Phrasing>,
+    /// The number of parts.
+    pub(super) parts: usize,
     pub(super) limit: usize,
     pub(super) min_score: f64,
     /// Whether the caller left the threshold to the search.
@@ -76,7 +78,7 @@ pub(super) struct Phrasing {
 }
 
 impl Phrasing {
-    fn new(text: &str) -> Self {
+    pub(super) fn new(text: &str) -> Self {
         // Longer text was pasted, and its start says what it is about.
         Self { text: query::truncated_query(text).to_owned(), query: Query::parse(text) }
     }
@@ -112,6 +114,12 @@ impl SearchRequest {
         self.phrasings[0].question()
     }
 
+    /// Adds parts of the question, by which it is also searched.
+    pub(super) fn add_parts(&mut self, parts: Vec<Phrasing>) {
+        self.parts += parts.len();
+        self.phrasings.extend(parts);
+    }
+
     pub(super) fn query_of(&self, phrasing: usize) -> &Query {
         &self.phrasings[phrasing].query
     }
@@ -134,6 +142,7 @@ impl SearchRequest {
         }
         Ok(Self {
             phrasings: parse_phrasings(input)?,
+            parts: 0,
             limit: limit as usize,
             min_score,
             has_default_score: input.min_score.is_none(),

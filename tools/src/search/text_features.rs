@@ -78,7 +78,7 @@ pub(super) fn asks_for_past(question: &str) -> bool {
     let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     words.iter().any(|word| PAST_WORDS.contains(word))
         || words.windows(2).any(|pair| pair == ["used", "to"] || pair == ["before", "that"])
-        || (words.contains(&"did") && words.contains(&"before"))
+        || (words.contains(&"did") && (words.contains(&"before") || words.windows(2).any(|pair| pair == ["use", "to"])))
         || (words.contains(&"what") && words.contains(&"was") && words.contains(&"before"))
         || PAST_PARTS.occurs_in(&text)
 }

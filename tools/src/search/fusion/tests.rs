@@ -121,6 +121,36 @@ fn stated_preset_computes_what_its_name_says(#[case] query: &str) {
     assert!(!reasons.contains("context") && !reasons.contains("features") && !reasons.contains('%'), "{reasons}");
 }
 
+#[test]
+fn best_part_of_a_long_question_finds_its_document() {
+    let mut project = fixture(&default_settings(), &note_texts(&STORE, 60));
+    let frame = |i: usize| format!("frame {i}: gtk{i}_snapshot{i} at widget{i}.c line {i}0, module lib{i}x.so\n");
+    let trace: String = (0..60).map(frame).collect();
+    for question in
+        [format!("{trace}Which token bucket limits the rate?"), format!("Which token bucket limits the rate?\n{trace}")]
+    {
+        assert!(project.first(&question).contains("token bucket"), "{:#?}", project.search(&question));
+    }
+}
+
+#[rstest]
+#[case("what did we use before GitHub Actions", &["CircleCI", "Jenkins", "GitHub Actions"])]
+#[case("GitHub Actions 전에는 CI 뭐 썼지", &["CircleCI", "Jenkins", "GitHub Actions"])]
+#[case("what did we use for CI before", &["CircleCI", "Jenkins", "GitHub Actions"])]
+#[case("what did CI run on before CircleCI", &["Jenkins", "CircleCI", "GitHub Actions"])]
+fn predecessors_are_shown_in_order_of_time(#[case] question: &str, #[case] expected: &[&str]) {
+    let mut project = fixture(&default_settings(), &note_texts(&STORE, 20));
+    let mut supersedes = None;
+    for name in ["Jenkins", "CircleCI", "GitHub Actions"] {
+        let input = SaveInput::new(MemoryType::Decision, format!("CI runs on {name}"));
+        supersedes = Some(project.engine.save(&SaveInput { supersedes, ..input }).unwrap().id);
+    }
+    let found = project.search(question);
+    let shown: Vec<&str> = found.results.iter().take(3).map(|hit| hit.snippet.as_str()).collect();
+    let expected: Vec<String> = expected.iter().map(|name| format!("CI runs on {name}")).collect();
+    assert_eq!(shown, expected);
+}
+
 #[rstest]
 #[case::swapped("timestmaps", "UTC")]
 #[case::missing("middlware", "token bucket")]
