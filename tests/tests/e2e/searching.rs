@@ -238,7 +238,7 @@ fn hits_with_long_paths_and_headings_stay_short() {
             format!("# ADR {n}: event sourcing for the order service because of {reason} in the domain of the company");
         let text = format!("The order service uses event sourcing since {reason} need replays of all that happened. ")
             .repeat(3);
-        sandbox.write(&format!(".jikime/memory/{path}"), format!("{heading}\n\n{text}\n"));
+        sandbox.write(format!(".jikime/memory/{path}"), format!("{heading}\n\n{text}\n"));
     }
     let mut client = sandbox.serve(Era::Modern);
     client.call("memory_reindex", json!({})).unwrap().expect_success();
