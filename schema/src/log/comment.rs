@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::{Moment, format_offset, parse_offset};
+use crate::model::state_note::{StateNote, is_note};
 
 /// `<!-- session ID OFFSET -->`: the session and the UTC offset of the following events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,6 +30,12 @@ impl SessionMark {
         let session_id = decode_word(words.next()?);
         let offset = words.next().and_then(parse_offset);
         Some(Self { session_id, offset })
+    }
+
+    /// Whether a mark's line has an offset that is none of less than a day.
+    fn has_unusable_offset(line: &str) -> bool {
+        let inner = line.trim_end().trim_end_matches("-->").trim_end();
+        inner.split(' ').nth(3).is_some_and(|offset| parse_offset(offset).is_none())
     }
 
     pub(super) fn to_comment(&self) -> String {
@@ -190,14 +197,20 @@ impl EntryFields {
 }
 
 /// Returns the fields in the comments of a log that have unusable values, with their lines from 1. A value of another type is ignored; a
-/// time or an importance out of range is clamped.
+/// time or an importance out of range is clamped. A note without a usable memory or time has no effect.
 pub fn unusable_fields(text: &str) -> Vec<(usize, Vec<&'static str>)> {
     let odd = |(line, number): (&str, usize)| {
+        if is_note(line) {
+            return Some((number, StateNote::unusable_names(line)));
+        }
+        if SessionMark::parse(line).is_some() {
+            return SessionMark::has_unusable_offset(line).then(|| (number, vec!["offset"]));
+        }
         let body = line.trim_end().strip_suffix(" -->")?;
         let fields = RawFields(serde_json::from_str(&body[body.rfind("<!-- {")? + "<!-- ".len()..]).ok()?);
-        Some((number, fields.unusable_names())).filter(|(_, odd)| !odd.is_empty())
+        Some((number, fields.unusable_names()))
     };
-    text.lines().zip(1..).filter_map(odd).collect()
+    text.lines().zip(1..).filter_map(odd).filter(|(_, names)| !names.is_empty()).collect()
 }
 
 /// Unparsed fields, so that a deeply nested value in one does not fail the others.
@@ -276,6 +289,7 @@ fn decode_word(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rstest::rstest;
 
     use super::*;
 
@@ -285,6 +299,26 @@ mod tests {
         let odd = r#"- b <!-- {"id":"a b","type":7,"at":"9999-12-31T23:59:59-12:00","importance":4,"origin":null,"context":[]} -->"#;
         let found = unusable_fields(&format!("# Memory\n\n{good}\n- no comment <!-- {{ -->\n{odd}\r\n"));
         assert_eq!(found, [(5, vec!["id", "type", "at", "importance", "origin"])]);
+    }
+
+    #[rstest]
+    #[case::memory_and_change(r#"<!-- note {"about":5,"at":"x","closed":{"a":1}} -->"#, &["about", "at", "closed"])]
+    #[case::time_out_of_range(r#"<!-- note {"about":"a","at":"9999-12-31T23:59:59-12:00","closed":true} -->"#, &["at"])]
+    #[case::nothing_but_a_time(r#"<!-- note {"at":"2026-01-28T10:30:00+09:00","resolved":"b"} -->"#, &["about"])]
+    #[case::each_change(
+        r#"<!-- note {"about":"a","at":"2026-01-28T10:30:00Z","repeated":1,"resolved":7,"closed":[],"confirmed":"x","reviewed":true} -->"#,
+        &["repeated", "resolved", "closed", "confirmed", "reviewed"]
+    )]
+    #[case::no_json(r#"<!-- note {"about"} -->"#, &["note"])]
+    #[case::of_a_killed_writer(r#"<!-- note {"about":"a","at":"2026"#, &[])]
+    #[case::sound_note(r#"<!-- note {"about":"a","at":"2026-01-28T10:30:00Z","repeated":true,"later":[]} -->"#, &[])]
+    #[case::offset("<!-- session x +99:99 -->", &["offset"])]
+    #[case::offset_of_a_day("<!-- session x +24:00-->", &["offset"])]
+    #[case::sound_mark("<!-- session x +09:00 -->", &[])]
+    #[case::mark_of_the_go_version("<!-- session x -->", &[])]
+    fn unusable_notes_and_marks_are_reported(#[case] line: &str, #[case] expected: &[&str]) {
+        let found: Vec<&str> = unusable_fields(line).into_iter().flat_map(|(_, names)| names).collect();
+        assert_eq!(found, expected);
     }
 
     proptest! {

@@ -69,13 +69,34 @@ pub fn is_note(line: &str) -> bool {
     line.starts_with(OPENING)
 }
 
+/// Returns the JSON of a note's line, or `None` if its end is missing.
+fn note_object(line: &str) -> Option<&str> {
+    line.trim_end().strip_suffix("-->")?.strip_prefix("<!-- note ")
+}
+
 impl StateNote {
     /// Parses the changes in a note's line.
     pub(crate) fn parse(line: &str) -> Vec<Self> {
-        let object = line.trim_end().strip_suffix("-->").and_then(|line| line.strip_prefix("<!-- note "));
-        object
+        note_object(line)
             .and_then(|json| serde_json::from_str(json).ok())
             .map_or_else(Vec::new, |fields| Self::from_fields(&fields))
+    }
+
+    /// Returns the fields of a note's line that are missing or unusable, or `note` if they cannot be read at all. A line whose writer was
+    /// killed has none.
+    pub(crate) fn unusable_names(line: &str) -> Vec<&'static str> {
+        let Some(json) = note_object(line) else { return Vec::new() };
+        let Ok(fields) = serde_json::from_str::<Map<String, Value>>(json) else { return vec!["note"] };
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        let has_memory = text("about").and_then(MemoryId::parse).is_some();
+        let has_time = text("at").is_some_and(|at| Moment::parse_rfc3339(at).is_some() && !Moment::is_out_of_range(at));
+        let is_unusable = |name: &&str| {
+            fields
+                .get(*name)
+                .is_some_and(|value| *value != Value::Bool(false) && StateChange::of(name, value).is_none())
+        };
+        let changes = StateChange::NAMES.into_iter().filter(is_unusable);
+        (!has_memory).then_some("about").into_iter().chain((!has_time).then_some("at")).chain(changes).collect()
     }
 
     /// Returns the changes in the fields of a note. Unknown fields are ignored.
@@ -106,12 +127,15 @@ impl StateNote {
 }
 
 impl StateChange {
+    /// The names of all changes.
+    const NAMES: [&str; 5] = ["repeated", "resolved", "closed", CONFIRMED, REVIEWED];
+
     /// Returns the change for a field of a note or for the columns of a row.
     pub(crate) fn of(name: &str, value: &Value) -> Option<Self> {
         match name {
             "repeated" => {
                 let number = value.as_u64().and_then(|number| number.try_into().ok());
-                (*value != Value::Bool(false)).then_some(Self::Repeated(number.unwrap_or(1)))
+                number.or((*value == Value::Bool(true)).then_some(1)).map(Self::Repeated)
             }
             "resolved" => Settlement::of(value).map(Self::Resolved),
             "closed" => Settlement::of(value).map(Self::Closed),
