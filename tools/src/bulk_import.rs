@@ -248,13 +248,14 @@ impl BulkImporter {
     }
 
     fn free_id(&self, store: &Store, memory: &Memory) -> Result<MemoryId, StoreError> {
-        for ordinal in 0.. {
+        let mut ordinal = 0;
+        loop {
             let id = derive_id(memory, ordinal);
             if !self.has_id(store, &id)? {
                 return Ok(id);
             }
+            ordinal += 1;
         }
-        unreachable!("there are more ids than memories")
     }
 
     /// Whether capture would have skipped it: the same text in the session within a minute, a copy by the host into another

@@ -44,27 +44,30 @@ pub const POINTS: &[(&str, &str)] = &[
 /// Ends the process if this point is armed.
 #[inline(always)]
 pub fn crash_if_armed(name: &'static str) {
-    if is_armed(name) {
-        crash(name);
+    if let Some(point) = armed(name) {
+        point.crash();
     }
 }
 
-/// Whether a point is armed. The caller then ends the process with [`crash`].
-#[inline(always)]
-#[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "a release build has no points"))]
-pub fn is_armed(name: &'static str) -> bool {
-    #[cfg(debug_assertions)]
-    return armed::is_armed(name);
-    #[cfg(not(debug_assertions))]
-    return false;
-}
+pub use armed::{ReachedPoint, armed};
 
-/// Ends the process as `kill -9` does, or panics if the point asks for that.
-pub fn crash(name: &'static str) -> ! {
-    #[cfg(debug_assertions)]
-    armed::crash(name);
-    #[cfg(not(debug_assertions))]
-    unreachable!("{name}: a release build has no points");
+/// A release build has no points.
+#[cfg(not(debug_assertions))]
+mod armed {
+    /// A point that is armed and reached, which never happens.
+    #[derive(Debug)]
+    pub enum ReachedPoint {}
+
+    impl ReachedPoint {
+        pub fn crash(self) -> ! {
+            match self {}
+        }
+    }
+
+    #[inline(always)]
+    pub fn armed(_: &'static str) -> Option<ReachedPoint> {
+        None
+    }
 }
 
 #[cfg(debug_assertions)]
@@ -75,6 +78,7 @@ mod armed {
     use crate::files::environment;
 
     /// The point that `JIKIME_CRASH_AT` names.
+    #[derive(Debug)]
     struct ArmedPoint {
         point: String,
         is_panic: bool,
@@ -84,7 +88,7 @@ mod armed {
 
     static ARMED: OnceLock<Option<ArmedPoint>> = OnceLock::new();
 
-    fn armed() -> Option<&'static ArmedPoint> {
+    fn armed_point() -> Option<&'static ArmedPoint> {
         ARMED.get_or_init(|| environment::text("JIKIME_CRASH_AT").map(|text| ArmedPoint::parse(&text))).as_ref()
     }
 
@@ -96,15 +100,24 @@ mod armed {
         }
     }
 
-    pub(super) fn is_armed(name: &'static str) -> bool {
+    /// Returns the point with this name if it is armed and reached. The caller then ends the process.
+    pub fn armed(name: &'static str) -> Option<ReachedPoint> {
         debug_assert!(super::POINTS.iter().any(|(known, _)| *known == name), "{name}");
-        armed().is_some_and(|armed| armed.point == name && armed.remaining.fetch_sub(1, Ordering::SeqCst) == 1)
+        let armed = armed_point().filter(|armed| armed.point == name)?;
+        (armed.remaining.fetch_sub(1, Ordering::SeqCst) == 1).then_some(ReachedPoint(armed))
     }
 
-    pub(super) fn crash(name: &'static str) -> ! {
-        assert!(!armed().is_some_and(|armed| armed.is_panic), "at {name}, as the environment says");
-        #[cfg(unix)]
-        let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-        std::process::abort();
+    /// A point that is armed and reached.
+    #[derive(Debug)]
+    pub struct ReachedPoint(&'static ArmedPoint);
+
+    impl ReachedPoint {
+        /// Ends the process as `kill -9` does, or panics if the environment asks for that.
+        pub fn crash(self) -> ! {
+            assert!(!self.0.is_panic, "at {}, as the environment says", self.0.point);
+            #[cfg(unix)]
+            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            std::process::abort();
+        }
     }
 }

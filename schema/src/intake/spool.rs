@@ -69,9 +69,9 @@ fn file_name(Memory { session_id, kind, at, content, .. }: &Memory) -> String {
 }
 
 fn write_content(file: &mut File, content: &[u8]) -> io::Result<()> {
-    if crash_point::is_armed("spool.half") {
+    if let Some(point) = crash_point::armed("spool.half") {
         let _ = file.write_all(&content[..content.len() / 2]);
-        crash_point::crash("spool.half");
+        point.crash();
     }
     file.write_all(content)
 }

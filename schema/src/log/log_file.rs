@@ -138,9 +138,9 @@ pub fn append_bytes(
     }
     let is_whole = end.len() as u64 == before.len();
     let bytes = make(LogTail { bytes: &end, is_whole });
-    if crash_point::is_armed("log.half") {
+    if let Some(point) = crash_point::armed("log.half") {
         let _ = file.write_all(&bytes[..bytes.len() / 2]);
-        crash_point::crash("log.half");
+        point.crash();
     }
     file.write_all(&bytes).map_err(|error| {
         // Half an entry would parse as an entry.

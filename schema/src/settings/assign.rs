@@ -72,6 +72,26 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn each_setting_of_the_catalogue_has_a_value() {
+        let literals = [
+            "true",
+            "30",
+            "500",
+            "0.5",
+            "\"off\"",
+            "\"30d\"",
+            "\"1MB\"",
+            "\"auto\"",
+            "\"measured\"",
+            "[\"a\"]",
+            "[\"/a\"]",
+        ];
+        for key in &KEYS {
+            assert!(literals.iter().any(|literal| is_valid(key, literal)), "{}", key.name);
+        }
+    }
+
     #[rstest]
     #[case::switch("capture", &["false"], "false")]
     #[case::word("brief", &["off"], "\"off\"")]

@@ -376,7 +376,7 @@ impl Settings {
             "embedding_dimensions" => self.embedding_dimensions = Some(parse_number(value, DIMENSIONS)?),
             // Only checked here. It is read when a store is opened, before the project's settings.
             trust::SETTING => drop(trust::parse_trusted_paths(value)?),
-            _ => unreachable!("every name of the catalogue is handled above"),
+            _ => return None,
         }
         Some(())
     }

@@ -99,44 +99,42 @@ fn schema_of<T: JsonSchema>() -> Map<String, Value> {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    slim_schema(&mut schema);
-    match schema {
-        Value::Object(mut fields) => {
-            fields.remove("description");
-            // Some hosts reject an object schema without `properties`.
-            fields.entry("properties").or_insert_with(|| Map::new().into());
-            fields
-        }
-        _ => unreachable!("the schema of a struct is an object"),
-    }
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    let mut fields = std::mem::take(schema.ensure_object());
+    slim_object(&mut fields);
+    fields.remove("description");
+    // Some hosts reject an object schema without `properties`.
+    fields.entry("properties").or_insert_with(|| Map::new().into());
+    fields
 }
 
 fn slim_schema(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(slim_schema),
-        Value::Object(fields) => {
-            fields.retain(|key, value| {
-                // A property can have one of these names. Then the value is a schema, not text.
-                let says_nothing = matches!(key.as_str(), "title" | "format" | "$schema") && value.is_string();
-                let is_obvious = key == "default" && matches!(value, Value::Null | Value::Bool(false));
-                !says_nothing && !is_obvious
-            });
-            if let Some(Value::Array(types)) = fields.get_mut("type") {
-                types.retain(|kind| kind != "null");
-                if let [single] = types.as_slice() {
-                    let single = single.clone();
-                    fields.insert("type".to_owned(), single);
-                }
-            }
-            if let Some(Value::Array(variants)) = fields.get_mut("enum") {
-                variants.retain(|variant| !variant.is_null());
-            }
-            inline_optional_types(fields);
-            fields.values_mut().for_each(slim_schema);
-        }
+        Value::Object(fields) => slim_object(fields),
         _ => {}
     }
+}
+
+fn slim_object(fields: &mut Map<String, Value>) {
+    fields.retain(|key, value| {
+        // A property can have one of these names. Then the value is a schema, not text.
+        let says_nothing = matches!(key.as_str(), "title" | "format" | "$schema") && value.is_string();
+        let is_obvious = key == "default" && matches!(value, Value::Null | Value::Bool(false));
+        !says_nothing && !is_obvious
+    });
+    if let Some(Value::Array(types)) = fields.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [single] = types.as_slice() {
+            let single = single.clone();
+            fields.insert("type".to_owned(), single);
+        }
+    }
+    if let Some(Value::Array(variants)) = fields.get_mut("enum") {
+        variants.retain(|variant| !variant.is_null());
+    }
+    inline_optional_types(fields);
+    fields.values_mut().for_each(slim_schema);
 }
 
 /// Rewrites `anyOf: [X, null]`, an optional field, as `X`, and a choice of documented constants as a plain `enum`.
