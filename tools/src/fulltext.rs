@@ -75,7 +75,7 @@ impl<'c> FullText<'c> {
         let mut statement = self
             .connection
             .prepare_cached("DELETE FROM fulltext_documents WHERE document = ?1 RETURNING number, length")?;
-        let removed = statement.query_row([rowid], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
+        let removed = statement.query_one([rowid], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
         let Some((number, length)) = removed.optional()? else { return Ok(()) };
         self.connection.prepare_cached("INSERT INTO fulltext_removed (number) VALUES (?1)")?.execute([number])?;
         self.connection

@@ -183,14 +183,15 @@ impl Rows<'_> {
         let sql =
             "INSERT INTO files (path, state, size, disturbed_at) VALUES (?1, -1, 0, ?2) ON CONFLICT (path) DO UPDATE
              SET disturbed_at = min(ifnull(disturbed_at, ?2), ?2) RETURNING disturbed_at";
-        self.0.prepare_cached(sql)?.query_row(params![name, now], |row| row.get(0))
+        self.0.prepare_cached(sql)?.query_one(params![name, now], |row| row.get(0))
     }
 
     /// Begins a reading of a log and returns its mark. An earlier reading that is still in progress starts again.
     pub(super) fn begin_reading(&self, name: &str) -> rusqlite::Result<String> {
         let sql = "INSERT INTO files (path, state, size, reading) VALUES (?1, -1, 0, lower(hex(randomblob(8))))
              ON CONFLICT (path) DO UPDATE SET reading = excluded.reading RETURNING reading";
-        self.0.prepare_cached(sql)?.query_row([name], |row| row.get(0))
+        // `query_row` would end before the commit and hide its error.
+        self.0.prepare_cached(sql)?.query_one([name], |row| row.get(0))
     }
 
     /// Records that the rows match a log as it was read.

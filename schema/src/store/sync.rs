@@ -129,13 +129,11 @@ impl Store {
             return self.sync_team();
         }
         let mut work = SyncBatch::new(path, &self.layout);
-        let mut attempts = 0;
-        loop {
-            attempts += 1;
+        for attempt in 1..=ATTEMPTS {
             let Some(LogSnapshot { mut seen, bytes, snapshot, lock, is_complete }) = self.snapshot_log(path)? else {
                 return Ok(work.report);
             };
-            let is_last = attempts >= ATTEMPTS;
+            let is_last = attempt == ATTEMPTS;
             if !is_complete && !is_last {
                 continue;
             }
@@ -151,6 +149,7 @@ impl Store {
                 return Ok(work.report);
             }
         }
+        Err(StoreError::BeingRewritten(self.layout.store_path(path)))
     }
 
     /// Reads a log and its rows under the lock, so that they belong together: rows of later captures are not among them and cannot be

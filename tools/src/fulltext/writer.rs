@@ -64,7 +64,7 @@ impl<'c> SegmentWriter<'c> {
         self.add_text(&mut stems, title, TITLE);
         self.add_text(&mut stems, body, 1);
         let length = self.read.len() as u32;
-        let number: u32 = statement.query_row(params![rowid, length], |row| row.get(0))?;
+        let number: u32 = statement.query_one(params![rowid, length], |row| row.get(0))?;
         for (place, times) in self.read.drain(..) {
             let counts = &mut self.terms[place].counts;
             match counts.last_mut() {

@@ -62,7 +62,7 @@ pub(super) fn remove_document(db: &Connection, rowid: i64) -> Result<()> {
     FullText::new(db).remove(rowid)?;
     db.prepare_cached("DELETE FROM unembedded WHERE document = ?1")?.execute([rowid])?;
     let sql = "DELETE FROM embeddings WHERE document = ?1 RETURNING embedding";
-    let Some(embedding) = db.prepare_cached(sql)?.query_row([rowid], |row| row.get::<_, i64>(0)).optional()? else {
+    let Some(embedding) = db.prepare_cached(sql)?.query_one([rowid], |row| row.get::<_, i64>(0)).optional()? else {
         return Ok(());
     };
     db.prepare_cached("INSERT INTO unvectored (document) VALUES (?1)")?.execute([rowid])?;

@@ -187,7 +187,7 @@ fn store_vector(db: &Connection, hash: &[u8; 32], model: i64, blob: Option<&[u8]
     // Two documents of a batch may have the same text.
     let sql = "INSERT INTO embedding_cache (hash, model, embedding, created_at) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (hash, model) DO UPDATE SET embedding = excluded.embedding RETURNING id";
-    db.prepare_cached(sql)?.query_row(params![hash, model, blob, Moment::now().utc()], |row| row.get(0))
+    db.prepare_cached(sql)?.query_one(params![hash, model, blob, Moment::now().utc()], |row| row.get(0))
 }
 
 #[cfg(test)]

@@ -253,3 +253,17 @@ fn changes_seq(changes: &[RowChange]) -> i64 {
     let [RowChange::Remove(read)] = changes else { panic!("one row should be removed") };
     read.seq
 }
+
+#[test]
+fn reading_ends_if_its_mark_is_never_stored() {
+    let (_project, mut store) = store();
+    capture_text(&mut store, MemoryType::UserPrompt, 0, "one");
+    let lose = "UPDATE files SET reading = '' WHERE path = new.path";
+    let triggers = ["INSERT ON", "UPDATE OF reading ON"].map(|event| {
+        format!("CREATE TEMP TRIGGER \"{event}\" AFTER {event} main.files WHEN new.reading <> '' BEGIN {lose}; END;")
+    });
+    store.db.execute_batch(&triggers.concat()).unwrap();
+    let failed = store.sync_log(LOG).unwrap_err();
+    assert!(matches!(failed, StoreError::BeingRewritten(_)), "{failed}");
+    assert_eq!(row_texts(&store), ["one"]);
+}

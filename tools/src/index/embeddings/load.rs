@@ -166,7 +166,7 @@ impl Index {
         for document in spoiled {
             let sql = "DELETE FROM embeddings WHERE document = ?1 RETURNING embedding";
             let id: Option<i64> =
-                transaction.prepare_cached(sql)?.query_row([document], |row| row.get(0)).optional()?;
+                transaction.prepare_cached(sql)?.query_one([document], |row| row.get(0)).optional()?;
             // Documents with the same text share the invalid vector.
             let sql = "DELETE FROM embedding_cache
                  WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM embeddings WHERE embedding = ?1)";
