@@ -93,6 +93,10 @@ const MAX_DRAINED: usize = 10_000;
 
 /// Notice after the index file was reset.
 const INDEX_RESET: &str = "index.db was damaged and is rebuilt; unreadable vectors are computed again";
+
+/// What follows if changed files cannot be read into the databases.
+const NOT_INDEXED: &str = "recent changes are not searched yet";
+
 /// Free bytes below which a deleting command makes room first: about a long log plus SQLite's files next to `memory.db`.
 const SPACE_TO_DELETE: u64 = 4 * 1024 * 1024;
 
@@ -204,9 +208,26 @@ impl Engine {
     /// Synchronises rows and chunks with changed files, and stores the events in the spool. Returns `None` if it was stopped; the next
     /// call does the rest.
     pub fn refresh(&mut self, control: &mut Control<'_>) -> Result<Option<ReindexOutput>, ToolError> {
-        match self.with_repair(|engine| engine.index_changes(control)) {
+        let outcome = self.with_repair(|engine| engine.index_changes(control));
+        match &outcome {
+            Ok(_) => self.repair_messages.set_problem(None),
+            Err(ToolError::Unavailable(cause)) => {
+                self.repair_messages.set_problem(Some(format!("{NOT_INDEXED}: {cause}")));
+            }
+            Err(_) => {}
+        }
+        match outcome {
             Err(ToolError::Interrupted) => Ok(None),
             outcome => outcome.map(Some),
+        }
+    }
+
+    /// Does what [`Engine::refresh`] does for a caller that only reads. If the changes cannot be stored, as on a full disk, it reads the rows
+    /// at hand, and the messages report the reason.
+    pub fn refresh_to_read(&mut self, control: &mut Control<'_>) -> Result<(), ToolError> {
+        match self.refresh(control) {
+            Ok(_) | Err(ToolError::Unavailable(_)) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 

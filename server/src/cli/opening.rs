@@ -134,7 +134,7 @@ pub(super) fn print_repair_messages(engine: &mut Engine) {
 }
 
 fn run_with_engine(mut engine: Engine, command: impl FnOnce(&mut Engine) -> anyhow::Result<()>) -> anyhow::Result<()> {
-    engine.refresh(&mut Control::default())?;
+    engine.refresh_to_read(&mut Control::default())?;
     print_repair_messages(&mut engine);
     let done = command(&mut engine);
     print_repair_messages(&mut engine);

@@ -67,7 +67,7 @@ pub(crate) fn search_all_projects(here: &Path, printer: &Printer, arguments: &Se
 
 fn search_project(project: &Path, arguments: SearchArguments) -> anyhow::Result<SearchOutput> {
     let mut engine = open_engine(project)?;
-    engine.refresh(&mut Control::default())?;
+    engine.refresh_to_read(&mut Control::default())?;
     let input = search_input(&mut engine, arguments)?;
     engine.prepare_embedder();
     Ok(engine.search(&input)?)

@@ -17,6 +17,7 @@ use schema::store::hook_log;
 use schema::tool::{EmbeddingStats, QueueOwner, StatsOutput};
 use tools::control::Control;
 use tools::engine::Engine;
+use tools::error::ToolError;
 
 use super::access::{FOREIGN_FILE_FIX, check_closed_dir, check_permissions, own_open_folder};
 use super::check::{DoctorCheck, Repair};
@@ -111,11 +112,14 @@ fn check_damage(path: &Path) -> Option<DoctorCheck> {
 }
 
 fn check_opened(mut engine: Engine, layout: &Layout) -> Vec<DoctorCheck> {
-    let refreshed = engine.refresh(&mut Control::default());
-    let mut checks = vec![match refreshed {
-        Ok(_) => check_sync(&engine, layout),
-        Err(error) => DoctorCheck::finding("index", error.to_string(), REBUILD).with_repair(Repair::Rebuild),
-    }];
+    let mut checks = match engine.refresh(&mut Control::default()) {
+        Ok(_) => vec![check_sync(&engine, layout)],
+        // It is among the problems below.
+        Err(ToolError::Unavailable(_)) => Vec::new(),
+        Err(error) => {
+            vec![DoctorCheck::finding("index", error.to_string(), REBUILD).with_repair(Repair::Rebuild)]
+        }
+    };
     match engine.stats() {
         Ok(stats) => {
             let messages = engine.take_repair_messages();
@@ -188,6 +192,9 @@ fn suggest_fix(problem: &str, layout: &Layout) -> String {
     }
     if is_about(&["is rebuilt", "been rebuilt", "come back from markdown"]) {
         return "nothing to do; it is rebuilt from Markdown".to_owned();
+    }
+    if is_about(&["disk i/o error", "file too large"]) {
+        return "free some space, or raise the limit on the size of files (ulimit -f)".to_owned();
     }
     if is_about(&["no space", "disk is full"]) {
         return "free some space; events that could not be written are queued on disk".to_owned();
@@ -308,6 +315,7 @@ mod tests {
             ("index.db was damaged and is rebuilt", "nothing to do; it is rebuilt"),
             ("memory.db was damaged and has been rebuilt", "nothing to do; it is rebuilt"),
             ("cannot open /p: Permission denied (os error 13)", "chmod -R u+rwX "),
+            ("recent changes are not searched yet: disk I/O error", "ulimit -f"),
             ("something else", "fix the cause"),
         ] {
             let suggested = suggest_fix(problem, &layout);

@@ -152,7 +152,7 @@ impl EngineOwner for WorkerState {
         let is_watched =
             self.open.as_ref().is_some_and(|open| open.watcher.is_some() || !is_owner && open.engine.is_shared());
         if self.must_refresh || !is_watched {
-            self.engine()?.refresh(control)?;
+            self.engine()?.refresh_to_read(control)?;
         }
         self.engine()
     }

@@ -4,13 +4,19 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use harness::{Era, McpClient, ProgramOutput, Sandbox, fixtures_dir, report_skip, run_to_end, sandbox};
+use harness::proof::check_at_rest;
+use harness::{Era, McpClient, ProgramOutput, Sandbox, eventually, fixtures_dir, report_skip, run_to_end, sandbox};
 use rstest::rstest;
 use rusqlite::Connection;
 use serde_json::json;
+
+/// Time limit for a server to notice a change.
+const SEEN: Duration = Duration::from_secs(30);
 
 const KEPT: &str = "Webhooks are acknowledged after the commit.";
 
@@ -101,6 +107,96 @@ fn full_disk_store_is_readable_and_reported() {
     assert!(says(refused.expect_failure()), "{}", refused.text);
     let problems = client.call("memory_stats", json!({})).unwrap().expect_success()["problems"].to_string();
     assert!(says(&problems), "{problems}");
+}
+
+/// A disk with room, which the test fills while the server runs.
+const SMALL: &str = "cp -a \"$STORE\" \"$STORE.saved\" && mount -t tmpfs -o size=4m none \"$STORE\" && \
+     cp -a \"$STORE.saved/.\" \"$STORE/\" && rm -r \"$STORE.saved\"";
+
+#[test]
+fn server_reads_on_when_its_disk_fills_up() {
+    let Some(sandbox) = store() else { return };
+    let mut client = serve(SMALL, &sandbox);
+    let search = |client: &mut McpClient, query: &str| {
+        client.call("memory_search", json!({ "query": query })).unwrap().expect_success()["results"].to_string()
+    };
+    assert!(search(&mut client, "webhooks commit").contains(KEPT));
+    let store = PathBuf::from(format!("/proc/{}/root{}", client.process_id(), sandbox.store().display()));
+    let mut filling = fs::File::create(store.join("filling")).unwrap();
+    while filling.write_all(&[0; 4096]).is_ok() {}
+    // An open file would keep its space when it is deleted.
+    drop(filling);
+    let names = fs::read_dir(&store).unwrap().map(|item| item.unwrap().path());
+    let log = names.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "md")).unwrap();
+    // An editor that changes one word in place, which needs no space.
+    let edit = |from: &str, to: &str| {
+        let text = fs::read_to_string(&log).unwrap().replace(from, to);
+        fs::File::options().write(true).open(&log).unwrap().write_all(text.as_bytes()).unwrap();
+    };
+    edit("commit.", "commit!");
+    let problems = |client: &mut McpClient| {
+        client.call("memory_stats", json!({})).unwrap().expect_success()["problems"].to_string()
+    };
+    eventually(SEEN, || problems(&mut client).contains("recent changes are not searched yet"));
+    assert!(search(&mut client, "webhooks commit").contains(KEPT));
+    let refused = client.call("memory_save", json!({ "type": "decision", "content": "long ".repeat(5_000) })).unwrap();
+    assert!(refused.expect_failure().contains("No space left on device"), "{}", refused.text);
+    fs::remove_file(store.join("filling")).unwrap();
+    edit("commit!", "commit?");
+    eventually(SEEN, || search(&mut client, "webhooks commit").contains("commit?"));
+    eventually(SEEN, || problems(&mut client) == "[]");
+}
+
+/// A program whose files may have at most this number of blocks of 512 bytes.
+#[cfg(unix)]
+fn with_limit(blocks: u32, program: &Command) -> Command {
+    let mut limited = Command::new("sh");
+    limited.args(["-c", &format!("ulimit -f {blocks} && exec \"$@\""), "sh"]).arg(program.get_program());
+    limited.args(program.get_args()).current_dir(program.get_current_dir().unwrap()).env_clear();
+    limited.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    limited
+}
+
+#[cfg(unix)]
+#[rstest]
+fn limit_on_file_size_stops_no_reader(#[values(0, 1, 8, 64, 80, 128, 200, 300)] blocks: u32) {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", KEPT]).assert_success();
+    let deadline = Duration::from_mins(1);
+    let limited = |arguments: &[&str]| {
+        let mut program = sandbox.memory_command();
+        program.args(arguments);
+        run_to_end(with_limit(blocks, &program), "", deadline)
+    };
+    // The entry of the last hook is in the log without a row.
+    for n in 0..4 {
+        let event = sandbox.prompt_event(&format!("prompt {n} {}", "word ".repeat(3_000))).to_string();
+        let hook = run_to_end(with_limit(blocks, &sandbox.hook_command("memory-prompt-save")), &event, deadline);
+        hook.assert_success().assert_no_stdout().assert_no_stderr();
+    }
+    limited(&["list"]).assert_success();
+    let found = limited(&["search", "webhooks commit"]);
+    assert!(found.assert_success().stdout.contains(KEPT), "{found:?}");
+    assert!(limited(&["list", "--type", "decision"]).stdout.contains(KEPT));
+    limited(&["stats"]).assert_success();
+    limited(&["doctor"]);
+    let reasons = ["File too large", "disk I/O error", "disk is full", "read-only"];
+    let saved = limited(&["save", "learning", "saved under a limit"]);
+    assert!(saved.status.success() || reasons.iter().any(|reason| saved.stderr.contains(reason)), "{saved:?}");
+
+    let mut server = sandbox.memory_command();
+    server.arg("serve");
+    let mut client = McpClient::start(with_limit(blocks, &server), Era::Modern);
+    let found = client.call("memory_search", json!({ "query": "webhooks commit" })).unwrap();
+    assert!(found.expect_success()["results"].to_string().contains(KEPT), "{found:?}");
+    let saved = client.call("memory_save", json!({ "type": "learning", "content": "saved by a server" })).unwrap();
+    assert!(!saved.is_error || reasons.iter().any(|reason| saved.text.contains(reason)), "{}", saved.text);
+    client.call("memory_stats", json!({})).unwrap().expect_success();
+    drop(client);
+
+    // Without the limit, each entry gets its row.
+    sandbox.run_cli(["index"]).assert_success();
+    assert_eq!(check_at_rest(&sandbox.store()), [""; 0]);
 }
 
 /// Deletes the only memory on a full disk, and prints the remaining Markdown.

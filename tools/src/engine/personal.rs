@@ -85,7 +85,7 @@ impl Engine {
             .min(input.max_results.map_or(0, |limit| usize::try_from(limit).unwrap_or_default()) / SHARE);
         let Some(personal) = self.personal()? else { return Ok(Vec::new()) };
         // A search does not wait for another process that indexes.
-        personal.refresh(&mut control.without_progress().yielding_if(|| true))?;
+        personal.refresh_to_read(&mut control.without_progress().yielding_if(|| true))?;
         let wanted = SearchInput { max_results: Some(PERSONAL_CANDIDATES), explain: false, ..input.clone() };
         let mut found = personal.search_project(Asker::Person, &wanted, &mut control.without_progress())?;
         let mut hits: Vec<Hit> = Vec::new();

@@ -1,10 +1,10 @@
-//! Repairs since opening, shared by all engines on a store.
+//! Repairs since opening, and why the last refresh failed. Shared by all engines on a store.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const MAX_MESSAGES: usize = 32;
 
-/// Repairs since opening: kept for the statistics and reported once.
+/// Repairs since opening, and the current problem: kept for the statistics and reported once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RepairMessages(Arc<Mutex<MessageList>>);
 
@@ -13,11 +13,14 @@ struct MessageList {
     messages: Vec<String>,
     /// How many of them were reported.
     reported: usize,
+    /// Why files and rows are not in sync.
+    problem: Option<String>,
+    is_problem_reported: bool,
 }
 
 impl RepairMessages {
     pub(super) fn from_messages(messages: &[String]) -> Self {
-        Self(Arc::new(Mutex::new(MessageList { messages: messages.to_vec(), reported: 0 })))
+        Self(Arc::new(Mutex::new(MessageList { messages: messages.to_vec(), ..MessageList::default() })))
     }
 
     /// Adds a message. A repeated message moves to the end and is reported again; the oldest are dropped beyond the limit.
@@ -31,15 +34,24 @@ impl RepairMessages {
         list.messages.push(message);
     }
 
+    /// Sets the outcome of a refresh. A problem is reported after each refresh that failed because of it.
+    pub(super) fn set_problem(&self, problem: Option<String>) {
+        let mut list = self.lock();
+        (list.problem, list.is_problem_reported) = (problem, false);
+    }
+
     pub(super) fn all(&self) -> Vec<String> {
-        self.lock().messages.clone()
+        let list = self.lock();
+        list.messages.iter().chain(&list.problem).cloned().collect()
     }
 
     pub(super) fn take(&self) -> Vec<String> {
         let mut list = self.lock();
         let known = list.messages.len();
         let before = std::mem::replace(&mut list.reported, known);
-        list.messages[before..].to_vec()
+        let problem = list.problem.clone().filter(|_| !list.is_problem_reported);
+        list.is_problem_reported = true;
+        list.messages[before..].iter().cloned().chain(problem).collect()
     }
 
     /// A panic in another thread leaves the list valid.
@@ -51,6 +63,21 @@ impl RepairMessages {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn problem_is_reported_until_a_refresh_succeeds() {
+        let messages = RepairMessages::from_messages(&["opened".to_owned()]);
+        let problem = "the disk is full";
+        messages.set_problem(Some(problem.to_owned()));
+        assert_eq!((messages.take(), messages.take()), (vec!["opened".to_owned(), problem.to_owned()], vec![]));
+        messages.set_problem(Some(problem.to_owned()));
+        assert_eq!(
+            (messages.take(), messages.all()),
+            (vec![problem.to_owned()], vec!["opened".to_owned(), problem.to_owned()])
+        );
+        messages.set_problem(None);
+        assert_eq!((messages.take(), messages.all()), (vec![], vec!["opened".to_owned()]));
+    }
 
     #[test]
     fn repeated_repairs_keep_the_messages_short() {

@@ -112,7 +112,7 @@ impl WorkerThread {
     /// Synchronises the engine with the files.
     fn refresh(&mut self) -> Result<(), ToolError> {
         let is_ending = &self.is_ending;
-        self.engine.refresh(&mut Control::default().cancelled_if(|| is_ending.load(Ordering::Relaxed))).map(drop)
+        self.engine.refresh_to_read(&mut Control::default().cancelled_if(|| is_ending.load(Ordering::Relaxed)))
     }
 }
 
