@@ -178,8 +178,10 @@ impl WorkerState {
         }
         self.wals_checked_at = Instant::now();
         match self.guarded(|worker| worker.engine()?.truncate_long_wals()) {
-            Ok(true) => {}
-            Ok(false) => tracing::debug!("cannot truncate the write-ahead logs while other programs read them"),
+            Ok(blocked) => {
+                let was_reported = std::mem::replace(&mut self.is_long_wal_reported, !blocked.is_empty());
+                blocked.iter().filter(|_| !was_reported).for_each(|text| tracing::warn!("{text}"));
+            }
             Err(error) => tracing::warn!("cannot checkpoint the write-ahead logs: {error}"),
         }
     }

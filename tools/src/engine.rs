@@ -40,7 +40,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use schema::files::database::LockTimeout;
+use schema::files::database::{self, LockTimeout};
 use schema::files::layout::Layout;
 use schema::host::code::anchored::checkout_root;
 use schema::host::code::changes::ChangeDetector;
@@ -260,9 +260,25 @@ impl Engine {
         self.index.checkpoint()
     }
 
-    /// Truncates the write-ahead logs, which constant readers would let grow. `false` means try again.
-    pub fn truncate_long_wals(&self) -> Result<bool, ToolError> {
-        Ok(self.store.truncate_long_wal()? & self.index.truncate_long_wal()?)
+    /// Truncates the write-ahead logs, which constant readers would let grow. Returns a message about each log that another program keeps
+    /// from being truncated.
+    pub fn truncate_long_wals(&self) -> Result<Vec<String>, ToolError> {
+        let layout = self.store.layout();
+        let mut blocked = Vec::new();
+        for (is_short, path) in [
+            (self.store.truncate_long_wal()?, layout.memory_db()),
+            (self.index.truncate_long_wal()?, layout.index_db()),
+        ] {
+            if !is_short {
+                let (name, size) =
+                    (path.file_name().unwrap_or_default().to_string_lossy(), database::wal_length(&path) >> 20);
+                blocked.push(format!(
+                    "{name}-wal has grown to {size} MiB, because another program keeps reading {name}: end that program, for example a \
+                     database viewer"
+                ));
+            }
+        }
+        Ok(blocked)
     }
 
     pub fn is_writable(&self) -> bool {
@@ -366,6 +382,8 @@ impl Engine {
     pub fn stats(&mut self) -> Result<StatsOutput, ToolError> {
         self.with_repair(|engine| {
             let mut output = stats::collect_stats(&engine.store, &engine.index, &engine.repair_messages.all())?;
+            // A full disk, which is reported elsewhere, also fails the truncation.
+            output.problems.extend(engine.truncate_long_wals().unwrap_or_default());
             engine.add_embedding_stats(&mut output)?;
             Ok(output)
         })

@@ -351,7 +351,7 @@ pub fn is_wal_long(path: &Path) -> bool {
 }
 
 /// Returns the length of a database's write-ahead log, in bytes.
-fn wal_length(path: &Path) -> u64 {
+pub fn wal_length(path: &Path) -> u64 {
     fs::metadata(side_file(path, "-wal")).map_or(0, |metadata| metadata.len())
 }
 

@@ -99,10 +99,6 @@ fn check_damage(path: &Path) -> Option<DoctorCheck> {
         Err(_) => return None,
     };
     Some(match &errors[..] {
-        [] if database::is_wal_long(path) => {
-            let text = format!("{name}-wal is large, because another program keeps {name} open");
-            DoctorCheck::finding("database", text, "close that program, for example a database viewer")
-        }
         [] => DoctorCheck::fine("database", format!("{name} passes its integrity check")),
         errors => {
             let text = format!("{name}: {}; nothing is lost, because it is derived from Markdown", errors.join("; "));
@@ -192,6 +188,9 @@ fn suggest_fix(problem: &str, layout: &Layout) -> String {
     }
     if is_about(&["is rebuilt", "been rebuilt", "come back from markdown"]) {
         return "nothing to do; it is rebuilt from Markdown".to_owned();
+    }
+    if is_about(&["-wal has grown"]) {
+        return "end the program that reads the database; the next command shrinks the file".to_owned();
     }
     if is_about(&["disk i/o error", "file too large"]) {
         return "free some space, or raise the limit on the size of files (ulimit -f)".to_owned();
@@ -315,6 +314,7 @@ mod tests {
             ("index.db was damaged and is rebuilt", "nothing to do; it is rebuilt"),
             ("memory.db was damaged and has been rebuilt", "nothing to do; it is rebuilt"),
             ("cannot open /p: Permission denied (os error 13)", "chmod -R u+rwX "),
+            ("memory.db-wal has grown to 879 MiB, because another program keeps reading", "end the program"),
             ("recent changes are not searched yet: disk I/O error", "ulimit -f"),
             ("something else", "fix the cause"),
         ] {

@@ -43,6 +43,8 @@ pub(super) struct WorkerState {
     pub(super) last_cleanup_day: Option<NaiveDate>,
     /// Time of the last check of the write-ahead logs.
     pub(super) wals_checked_at: Instant,
+    /// Whether a log that is too long was reported and still is.
+    pub(super) is_long_wal_reported: bool,
     /// Whether another refresh is scheduled.
     pub(super) is_refresh_scheduled: Arc<AtomicBool>,
 }
@@ -64,6 +66,7 @@ impl WorkerState {
             open: None,
             last_cleanup_day: None,
             wals_checked_at: Instant::now(),
+            is_long_wal_reported: false,
             is_refresh_scheduled: Arc::default(),
         }
     }

@@ -68,3 +68,30 @@ fn queue_owner(layout: &Layout) -> QueueOwner {
         Ok(_) | Err(LockError::Io { .. }) => QueueOwner::Nobody,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::files::database::{self, LockTimeout};
+
+    use super::super::Engine;
+
+    #[test]
+    fn long_write_ahead_log_is_a_problem_until_its_reader_ends() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open(project.path(), None, None).unwrap();
+        let path = engine.store().layout().memory_db();
+        let other = || database::open(&path, LockTimeout::Server).unwrap();
+        let (reader, writer) = (other(), other());
+        reader.execute_batch("BEGIN; SELECT count(*) FROM memories").unwrap();
+        for _ in 0..60 {
+            writer
+                .execute("INSERT OR REPLACE INTO meta (key, value) VALUES ('large', hex(randomblob(200000)))", [])
+                .unwrap();
+        }
+        let problems = engine.stats().unwrap().problems;
+        assert!(problems[0].starts_with("memory.db-wal has grown to 2"), "{problems:?}");
+        assert!(problems[0].contains("end that program"), "{problems:?}");
+        reader.execute_batch("COMMIT").unwrap();
+        assert_eq!(engine.stats().unwrap().problems, [""; 0]);
+    }
+}
