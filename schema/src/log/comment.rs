@@ -306,7 +306,7 @@ mod tests {
     #[case::time_out_of_range(r#"<!-- note {"about":"a","at":"9999-12-31T23:59:59-12:00","closed":true} -->"#, &["at"])]
     #[case::nothing_but_a_time(r#"<!-- note {"at":"2026-01-28T10:30:00+09:00","resolved":"b"} -->"#, &["about"])]
     #[case::each_change(
-        r#"<!-- note {"about":"a","at":"2026-01-28T10:30:00Z","repeated":1,"resolved":7,"closed":[],"confirmed":"x","reviewed":true} -->"#,
+        r#"<!-- note {"about":"a","at":"2026-01-28T10:30:00Z","repeated":"x","resolved":7,"closed":[],"confirmed":"x","reviewed":true} -->"#,
         &["repeated", "resolved", "closed", "confirmed", "reviewed"]
     )]
     #[case::no_json(r#"<!-- note {"about"} -->"#, &["note"])]
