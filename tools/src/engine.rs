@@ -94,7 +94,7 @@ const MAX_DRAINED: usize = 10_000;
 /// Notice after the index file was reset.
 const INDEX_RESET: &str = "index.db was damaged and is rebuilt; unreadable vectors are computed again";
 
-/// What follows if changed files cannot be read into the databases.
+/// The consequence if changed files cannot be read into the databases.
 const NOT_INDEXED: &str = "recent changes are not searched yet";
 
 /// Free bytes below which a deleting command makes room first: about a long log plus SQLite's files next to `memory.db`.

@@ -32,7 +32,7 @@ impl SessionMark {
         Some(Self { session_id, offset })
     }
 
-    /// Whether a mark's line has an offset that is none of less than a day.
+    /// Whether a mark's line has an offset that is not one of less than a day.
     fn has_unusable_offset(line: &str) -> bool {
         let inner = line.trim_end().trim_end_matches("-->").trim_end();
         inner.split(' ').nth(3).is_some_and(|offset| parse_offset(offset).is_none())

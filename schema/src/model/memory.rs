@@ -244,6 +244,9 @@ const MAX_ID_LENGTH: usize = 64;
 const COPY_DIGITS: usize = 8;
 
 impl MemoryId {
+    /// The fewest characters at the beginning of an id that stand for it.
+    pub const SHORTEST_BEGINNING: usize = 4;
+
     /// Derives the id of a memory. The same event always gets the same id.
     ///
     /// `ordinal` is 0, or counts up when the same text of the same type occurs again in the same session and local second.

@@ -17,8 +17,7 @@ mod marks;
 mod reports;
 
 pub use closings::{declined, done_as_ordered, dropped};
-use conditions::without_awaited;
-pub use conditions::{BLOCKED_BY, awaited, came_about, with_awaited_removed};
+pub use conditions::{BLOCKED_BY, awaited, came_about, with_awaited_removed, without_awaited};
 pub use lists::{done_by_number, done_except_left, done_of_list, names_everything_left, reports_whole_list};
 pub use marks::{ends_with_done, without_checkbox};
 

@@ -129,6 +129,19 @@ impl Rows<'_> {
         self.0.prepare_cached(sql)?.query_map([beginning], |row| row.get(0))?.collect()
     }
 
+    /// Returns the memory that a text names by its id, or by four or more hexadecimal digits with which no other id begins.
+    pub fn named_by_id(&self, text: &str) -> rusqlite::Result<Option<MemoryRow>> {
+        let Some(id) = MemoryId::parse(text) else { return Ok(None) };
+        let whole = self.by_id(&id)?;
+        if whole.is_some() || text.len() < MemoryId::SHORTEST_BEGINNING || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(whole);
+        }
+        match &self.ids_beginning_with(&text.to_ascii_lowercase())?[..] {
+            [only] => MemoryId::parse(only).map_or(Ok(None), |only| self.by_id(&only)),
+            _ => Ok(None),
+        }
+    }
+
     /// Returns the ids that begin like this, newest memories first.
     pub fn newest_ids(&self, beginning: &str, limit: usize) -> rusqlite::Result<Vec<String>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);

@@ -95,7 +95,7 @@ const CONFIRM: &str = "save the same text again if it still holds, or save a new
 /// The passage whose id is given whole or by its beginning.
 fn find_chunk(store: &Store, index: &Index, id: &str) -> Result<Option<ChunkRow>, ToolError> {
     let exact = index.chunk_by_uid(id)?;
-    if exact.is_some() || id.len() < LEAST {
+    if exact.is_some() || id.len() < MemoryId::SHORTEST_BEGINNING {
         return Ok(exact);
     }
     match index.chunk_uids_beginning_with(id)?.as_slice() {
@@ -107,14 +107,11 @@ fn find_chunk(store: &Store, index: &Index, id: &str) -> Result<Option<ChunkRow>
 /// The fewest characters of an id that stand for it. The brief shows as many.
 pub(super) const SHORTEST: usize = 8;
 
-/// The fewest characters by which an id can be given.
-const LEAST: usize = 4;
-
 /// The id that is given whole or by its beginning, if there is a memory with it.
 pub(super) fn resolve_id(store: &Store, id: &str) -> Result<Option<MemoryId>, ToolError> {
     let rows = store.rows();
     let Some(parsed) = MemoryId::parse(id) else { return Ok(None) };
-    if id.len() < LEAST || rows.by_id(&parsed)?.is_some() {
+    if id.len() < MemoryId::SHORTEST_BEGINNING || rows.by_id(&parsed)?.is_some() {
         return Ok(rows.by_id(&parsed)?.map(|_| parsed));
     }
     let id = &comparable_id(id);

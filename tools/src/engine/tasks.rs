@@ -1,14 +1,13 @@
 //! Tasks: which are open, what they wait for, and closing them by hand.
 
 use schema::log::log_file;
-use schema::model::memory::{MemoryId, MemoryType};
+use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::model::state_note::{Settlement, StateChange, StateNote};
 use schema::prose::tasks;
-use schema::store::{MemoryFilter, MemoryRow, Store, StoreError};
+use schema::store::{MemoryFilter, MemoryRow, StoreError};
 
 use super::Engine;
-use super::get::resolve_id;
 use crate::error::ToolError;
 
 /// A task and what becomes of it.
@@ -52,7 +51,7 @@ impl Engine {
             return Ok(TaskState::Open);
         };
         // A task that waited for another one is open when that is done.
-        let other = self.with_repair(|engine| find_awaited(&engine.store, &awaited))?;
+        let other = self.with_repair(|engine| Ok(engine.store.rows().named_by_id(&awaited)?))?;
         Ok(match other {
             Some(other) if !other.is_open_task() => TaskState::Open,
             Some(other) => TaskState::Blocked(other.memory.content),
@@ -123,18 +122,6 @@ impl Engine {
         let bytes = log_file::read(&self.store.layout().store_path(&row.path)).map_err(StoreError::from)?;
         Ok(!String::from_utf8_lossy(&bytes).contains(&format!("\"{}\"", row.memory.id)))
     }
-}
-
-/// Returns the memory that a task waits for, if it names one by its id or by the beginning of it. Words are no id.
-fn find_awaited(store: &Store, awaited: &str) -> Result<Option<MemoryRow>, ToolError> {
-    let is_hex = awaited.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let whole = MemoryId::parse(awaited).map(|id| store.rows().by_id(&id)).transpose()?.flatten();
-    if whole.is_some() || !is_hex {
-        return Ok(whole);
-    }
-    // An ambiguous beginning names nothing.
-    let Ok(Some(id)) = resolve_id(store, awaited) else { return Ok(None) };
-    Ok(store.rows().by_id(&id)?)
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ fn unscored(row: &MemoryRow, score: f32) -> RankedCandidate {
     RankedCandidate { candidate, score, lifts: RankLifts::default() }
 }
 
-/// The memories that replace each other and one of which is `row`, oldest first.
+/// The chain of memories that replace each other, with `row` among them, oldest first.
 fn chain_of(store: &Store, ranked: &[RankedCandidate], row: &MemoryRow) -> Result<Vec<MemoryRow>, ToolError> {
     let mut chain = vec![row.clone()];
     let mut at = 0;

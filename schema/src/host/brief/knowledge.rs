@@ -365,9 +365,11 @@ fn task_text(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
     let Some(awaited) = tasks::awaited(&row.memory.content, &row.memory.attributes.metadata) else {
         return Ok(text);
     };
-    let other = MemoryId::parse(&awaited).map(|id| rows.by_id(&id)).transpose()?.flatten();
-    Ok(match other {
-        Some(other) if !other.is_open_task() => text,
+    let has_field = row.memory.attributes.metadata.contains_key(tasks::BLOCKED_BY);
+    Ok(match rows.named_by_id(&awaited)? {
+        // The text may name another condition.
+        Some(other) if !other.is_open_task() && has_field => text,
+        Some(other) if !other.is_open_task() => tasks::in_one_line(&tasks::without_awaited(&row.memory.content)),
         Some(other) => format!("{text} [waits for: {}]", shortened(&other.memory.content, LONGEST_AWAITED)),
         None if text.contains(&clean_line(&awaited)) => text,
         None => format!("{text} [waits for: {}]", shortened(&awaited, LONGEST_AWAITED)),

@@ -16,12 +16,12 @@ const LONGEST_CHOICE: usize = 160;
 
 /// A prompt that chooses from the answer before it.
 struct OfferedChoice<'r> {
-    /// The question, unless it is none, the offer if it answers a question, the choice and the answer to it.
+    /// A question with its offer, if the prompt before the offer asked something, then the choice and its answer.
     turns: Vec<&'r MemoryRow>,
     order: (i64, i64),
     chosen: HashSet<String>,
     left: HashSet<String>,
-    /// What all of it is about.
+    /// The terms of all these turns.
     subject: HashSet<String>,
 }
 

@@ -117,7 +117,7 @@ pub(super) fn kind_to_remember(sentence: &str) -> Option<usize> {
     Some(plain_kind(rest).or_else(|| stated_kind(rest)).unwrap_or_else(plain))
 }
 
-/// Whether a person states a preference, wherever it is in a prompt: "I prefer pnpm over npm.", "저는 pnpm을 선호해요".
+/// Whether a person states a preference anywhere in a prompt: "I prefer pnpm over npm.", "저는 pnpm을 선호해요".
 pub(super) fn is_preference(sentence: &str) -> bool {
     static FROM_NOW: WordList =
         WordList::phrases("from now on, |from now on |going forward, |in general, |in general ");

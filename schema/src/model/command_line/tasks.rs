@@ -74,7 +74,7 @@ impl MainCommand {
         CHECKS.contains(&self.name)
     }
 
-    /// Returns keys of which a failure of this command shares one with the success that settles it.
+    /// Returns keys. A success settles a failure if they share one.
     pub(crate) fn topics(&self) -> Vec<String> {
         if self.is_check() {
             return [&*self.name].iter().chain(self.included()).map(|name| (*name).to_owned()).collect();

@@ -91,7 +91,7 @@ fn causes(lines: &[&str], kinds: &[LineKind], telling: &[usize]) -> Vec<usize> {
     found
 }
 
-/// Whether two lines are the compared values of one assertion, of which one alone says little.
+/// Whether two lines are the compared values of one assertion. One alone says little.
 fn is_pair(first: &str, second: &str) -> bool {
     const PAIRS: [(&str, &str); 3] = [("left:", "right:"), ("Expected:", "Received:"), ("expected:", "actual:")];
     PAIRS.iter().any(|(one, other)| first.trim_start().starts_with(one) && second.trim_start().starts_with(other))

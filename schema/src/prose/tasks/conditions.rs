@@ -32,7 +32,7 @@ pub fn awaited(content: &str, metadata: &Map<String, Value>) -> Option<String> {
 }
 
 /// Returns a task without the part of its text that says what it waits for.
-pub(super) fn without_awaited(content: &str) -> String {
+pub fn without_awaited(content: &str) -> String {
     let Some(part) = find_awaited(content) else { return content.to_owned() };
     let (before, after) = (content[..part.whole.start].trim_end(), content[part.whole.end..].trim_start());
     [before, after].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")

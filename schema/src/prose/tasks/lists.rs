@@ -93,7 +93,7 @@ fn everything_left(sentence: &str) -> Option<String> {
     next.or_else(|| split(&LEFT_BEFORE).map(|(before, _)| before)).or_else(|| left_now(&folded)).or_else(leaves)
 }
 
-/// Returns what a sentence lists as left, in lower case: "What is left: the key and the man page", "Then the key and the man page are left."
+/// Returns a sentence's list of remaining tasks in lower case: "What is left: the key and the man page", "Then the key and the man page are left."
 fn listed_left(sentence: &str) -> Option<String> {
     let folded = sentence.trim().to_lowercase().replace('’', "'");
     let behind = || LEFT_LISTED.iter().find_map(|phrase| folded.split_once(phrase));
@@ -101,7 +101,7 @@ fn listed_left(sentence: &str) -> Option<String> {
     (!folded.contains(['?', '？']) && !CONDITIONS.occurs_in(before)).then(|| named.to_owned())
 }
 
-/// Returns what a Korean sentence in lower case lists as left now: "이제 A와 B가 남았습니다". One thing alone, or something
+/// Returns the remaining tasks that a Korean sentence in lower case lists: "이제 A와 B가 남았습니다". One thing alone, or something
 /// within another, does not count.
 fn left_now(folded: &str) -> Option<String> {
     let listed = folded.trim_end_matches(['.', '!', ' ']).strip_prefix("이제 ")?;

@@ -79,9 +79,13 @@ fn task_shows_what_it_waits_for_until_done() {
     };
     fixture.capture("a", MemoryType::Task, "Cut over the DNS", waiting(first.as_str()));
     fixture.capture("a", MemoryType::Task, "Send the invoice", waiting("Dana's list"));
+    let short = first.as_str()[..8].to_uppercase();
+    let mail = format!("Mail the users (blocked by: {short})");
+    fixture.capture("a", MemoryType::Task, &mail, MemoryAttributes::default());
     let text = fixture.startup_brief();
     assert!(text.contains("Cut over the DNS [waits for: Renew the wildcard certificate] ("), "{text}");
     assert!(text.contains("Send the invoice [waits for: Dana's list] ("), "{text}");
+    assert!(text.contains(&format!("{mail} [waits for: Renew the wildcard certificate] (")), "{text}");
     fixture.capture(
         "b",
         MemoryType::AssistantResponse,
@@ -90,6 +94,7 @@ fn task_shows_what_it_waits_for_until_done() {
     );
     let text = fixture.startup_brief();
     assert!(text.contains("- [ ] Cut over the DNS (") && !text.contains("Renew the wildcard certificate ("), "{text}");
+    assert!(text.contains("- [ ] Mail the users (") && !text.contains(&short), "{text}");
 }
 
 #[test]
