@@ -133,7 +133,10 @@ impl Rows<'_> {
     pub fn named_by_id(&self, text: &str) -> rusqlite::Result<Option<MemoryRow>> {
         let Some(id) = MemoryId::parse(text) else { return Ok(None) };
         let whole = self.by_id(&id)?;
-        if whole.is_some() || text.len() < MemoryId::SHORTEST_BEGINNING || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        if whole.is_some()
+            || text.len() < MemoryId::SHORTEST_BEGINNING
+            || !text.bytes().all(|byte| byte.is_ascii_hexdigit())
+        {
             return Ok(whole);
         }
         match &self.ids_beginning_with(&text.to_ascii_lowercase())?[..] {
