@@ -51,7 +51,9 @@ fn is_for_this_run_alone(folded: &str) -> bool {
 /// Whether a sentence in lower case limits an order to one occasion, or makes an exception for one: "unsigned, today only", "on this Saturday
 /// only leave the barriers open", "deploy it straight to live this time".
 fn is_limited_to_occasion(folded: &str) -> bool {
-    static ALONE: WordList = WordList::phrases("today only|tonight only|tomorrow only|today alone");
+    static ALONE: WordList = WordList::phrases(
+        "today only|tonight only|tomorrow only|today alone|for today only|for tonight only|for tomorrow only",
+    );
     static OCCASIONS: WordList = WordList::phrases(
         "for this batch|for this run|for this build|for this release|for this deploy|for this demo|for this commit|on this monday|\
          on this tuesday|on this wednesday|on this thursday|on this friday|on this saturday|on this sunday",
@@ -241,6 +243,7 @@ mod tests {
     #[case("今回に限りテストを飛ばしてタグを打って構いません。", true)]
     #[case("for today's demo only, hardcode the file key", true)]
     #[case("하지만 이번에 redis를 걷어내고 valkey로 바꿔줘", false)]
+    #[case("for tonight only, leave the old gateway running so that qa can compare.", true)]
     #[case("make the dashboard show today only.", false)]
     #[case("the report for today's orders only counts paid ones.", false)]
     #[case("rewrite the importer, this time without pandas.", false)]

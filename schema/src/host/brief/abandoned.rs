@@ -1,7 +1,7 @@
 //! Turns whose decisions no longer hold, even if the later ones use other words: all their files were removed from git, or a later prompt
 //! revises what they chose.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::model::command_line::removed_from_git;
 use crate::model::memory::MemoryId;
@@ -12,7 +12,8 @@ use crate::store::MemoryRow;
 #[derive(Debug, Default)]
 pub(super) struct AbandonedTurns {
     ids: HashSet<MemoryId>,
-    orders: HashSet<(i64, i64)>,
+    /// Their orders, and what their prompts say that still holds.
+    orders: HashMap<(i64, i64), String>,
 }
 
 impl AbandonedTurns {
@@ -43,24 +44,31 @@ impl AbandonedTurns {
     fn add(&mut self, tool_use: &MemoryRow, prompts: &[MemoryRow], answers: &[MemoryRow]) {
         let Some(asked) = prompt_of(tool_use, prompts, answers) else { return };
         for row in std::iter::once(asked).chain(answer_to(asked, prompts, answers)) {
-            self.insert(row);
+            self.insert(row, String::new());
         }
     }
 
-    /// Adds a prompt or an answer of such a turn.
-    pub(super) fn insert(&mut self, row: &MemoryRow) {
+    /// Adds a prompt or an answer of such a turn. `rest` still holds.
+    pub(super) fn insert(&mut self, row: &MemoryRow, rest: String) {
         self.ids.insert(row.memory.id.clone());
-        self.orders.insert(row.order());
+        self.orders.insert(row.order(), rest);
     }
 
     /// Whether a prompt or an answer with this [`MemoryRow::order`] is of such a turn.
     pub(super) fn contains(&self, order: (i64, i64)) -> bool {
-        self.orders.contains(&order)
+        self.orders.contains_key(&order)
     }
 
-    /// Whether a memory was found in such a prompt or answer.
+    /// Returns the part of a prompt that still holds.
+    pub(super) fn rest_of<'t>(&'t self, order: (i64, i64), asked: &'t str) -> &'t str {
+        self.orders.get(&order).map_or(asked, String::as_str)
+    }
+
+    /// Whether a memory was found in such a prompt or answer, and not in a part that still holds.
     pub(super) fn contains_source_of(&self, row: &MemoryRow) -> bool {
-        row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source))
+        let is_in_rest =
+            || self.orders.values().any(|rest| !rest.is_empty() && rest.contains(row.memory.content.trim()));
+        row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source)) && !is_in_rest()
     }
 }
 

@@ -6,6 +6,9 @@ use crate::prose::sentences::sentences;
 /// The most words of a closing question that only asks about the sentence before it: "Does that sound sensible?"
 const LONGEST_CLOSING: usize = 6;
 
+/// The most words that introduce counted options.
+const LONGEST_LEAD: usize = 6;
+
 /// Words with which an answer proposes something.
 static OFFERS: WordList = WordList::phrases(
     "i'd |i would |i could |i can |shall i|should i|want me to|let me know|if you like|i suggest|i propose|i recommend|\
@@ -28,7 +31,7 @@ static INTRODUCES_OPTIONS: WordList = WordList::phrases(
 pub(super) fn without_offers(answer: &str) -> Option<String> {
     let all = sentences(answer);
     let asked_about = all.len().checked_sub(2).map(|at| all[at]).filter(|_| refers_back(all[all.len() - 1]));
-    let options = all.iter().position(|sentence| INTRODUCES_OPTIONS.occurs_in(&fold(sentence)));
+    let options = all.iter().position(|sentence| introduces_options(&fold(sentence)));
     let described = &all[..options.unwrap_or(all.len())];
     let kept = described.iter().filter(|sentence| !is_offer(sentence) && asked_about != Some(**sentence));
     let kept: String = kept.copied().collect();
@@ -39,6 +42,16 @@ pub(super) fn without_offers(answer: &str) -> Option<String> {
 fn is_offer(sentence: &str) -> bool {
     let folded = fold(sentence);
     is_question(sentence) || OFFERS.occurs_in(&folded) || OPTIONS.occurs_in(&folded)
+}
+
+/// Whether a sentence in lower case introduces options: "The question is …", "Two realistic ones for a small team: …", "세 가지가 있습니다."
+fn introduces_options(folded: &str) -> bool {
+    static COUNTS: WordList = WordList::phrases("two |three |four |두 가지|세 가지|네 가지");
+    let (lead, listed) = folded.split_once(':').unwrap_or((folded, ""));
+    let is_counted = COUNTS.begins(lead) && lead.split_whitespace().count() <= LONGEST_LEAD;
+    let is_list = listed.contains(", or ") || lead.contains(" ones for ") || lead.ends_with(" ones");
+    let is_korean = lead.trim_end_matches(['.', ' ']).ends_with("가지가 있습니다");
+    INTRODUCES_OPTIONS.occurs_in(folded) || is_counted && (is_list || is_korean)
 }
 
 /// Whether a closing question asks about the sentence before it, and offers nothing else: "해볼까요?", but not "Shall I add a limit?".
@@ -57,10 +70,10 @@ pub(super) fn kept_sentences(text: &str, keeps: impl Fn(&str) -> bool) -> Option
     Some(kept.trim().to_owned()).filter(|kept| kept.chars().any(char::is_alphanumeric))
 }
 
-/// Whether a prompt only asks about an idea.
+/// Whether a prompt only asks about an idea or puts it off.
 pub(super) fn is_idea(asked: &str) -> bool {
     static IDEAS: WordList = WordList::phrases(
-        "would it|i was thinking|on my mind|make sense|what about|how about|should we|could we|would be cool|would be nice|random thought|someone suggest|\
+        "not now, |would it|i was thinking|on my mind|make sense|what about|how about|should we|could we|would be cool|would be nice|random thought|someone suggest|\
          의견도 있|의견이 있|얘기도 있|얘기가 있|어떨까|어때|도 되나|는 어떻게 보|은 어떻게 보|이참에",
     );
     IDEAS.occurs_in(&asked.to_lowercase().replace("what should we", ""))

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 
 use super::abandoned::answer_to;
+use super::offers::kept_sentences;
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::supersession::{Statement, is_plain};
@@ -14,19 +15,25 @@ use crate::store::MemoryRow;
 /// The longest prompt that chooses from an offer, in characters.
 const LONGEST_CHOICE: usize = 160;
 
+/// The fewest terms of a sentence that is about something else than the choice.
+const LEAST_BESIDES: usize = 3;
+
 /// A prompt that chooses from the answer before it.
 struct OfferedChoice<'r> {
     /// A question with its offer, if the prompt before the offer asked something, then the choice and its answer.
     turns: Vec<&'r MemoryRow>,
     order: (i64, i64),
+    /// What the prompt says besides.
+    rest: String,
     chosen: HashSet<String>,
     left: HashSet<String>,
     /// The terms of all these turns.
     subject: HashSet<String>,
 }
 
-/// Returns the prompts and answers whose choice was revised. Both lists are newest first.
-pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [MemoryRow]) -> Vec<&'r MemoryRow> {
+/// Returns the prompts and answers whose choice was revised, with the sentences of the prompt that are about something else. Both lists
+/// are newest first.
+pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [MemoryRow]) -> Vec<(&'r MemoryRow, String)> {
     let choices: Vec<OfferedChoice<'r>> =
         prompts.iter().filter_map(|prompt| OfferedChoice::of(prompt, prompts, answers)).collect();
     let mut revised = Vec::new();
@@ -43,7 +50,7 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
         let is_revised = |choice: &&&OfferedChoice<'r>| {
             taken.iter().any(|name| choice.left.contains(name)) && choice.is_about_same(&said)
         };
-        revised.extend(older.iter().filter(is_revised).flat_map(|choice| choice.turns.iter().copied()));
+        revised.extend(older.iter().filter(is_revised).flat_map(|choice| choice.turns_with_rest()));
     }
     revised
 }
@@ -71,8 +78,17 @@ impl<'r> OfferedChoice<'r> {
         let turns = [Some(question), Some(offer)].into_iter().flatten().filter(|_| asks);
         let turns = turns.chain([prompt]).chain(answer).collect();
         let done = answer.map(|answer| all_terms(&answer.memory.content)).unwrap_or_default();
+        let is_besides = |sentence: &str| {
+            let terms = all_terms(sentence);
+            terms.len() >= LEAST_BESIDES && terms.is_disjoint(&offered) && terms.is_disjoint(&asked)
+        };
+        let rest = kept_sentences(text, is_besides).unwrap_or_default();
         let subject = [asked, offered, said, done].into_iter().flatten().collect();
-        Some(Self { turns, order: prompt.order(), chosen, left, subject })
+        Some(Self { turns, order: prompt.order(), rest, chosen, left, subject })
+    }
+
+    fn turns_with_rest(&self) -> impl Iterator<Item = (&'r MemoryRow, String)> {
+        self.turns.iter().map(|row| (*row, if row.order() == self.order { self.rest.clone() } else { String::new() }))
     }
 
     /// Whether a later turn with these terms is about the same subject, but not about what was chosen.

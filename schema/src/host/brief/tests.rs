@@ -365,7 +365,7 @@ fn revised_choice_is_not_shown(#[case] later: &str, #[case] is_revised: bool) {
     for (session, kind, text) in [
         ("first", MemoryType::UserPrompt, "Where do finished runs live until the upload?"),
         ("first", MemoryType::AssistantResponse, offer),
-        ("first", MemoryType::UserPrompt, "fine, Hive it is"),
+        ("first", MemoryType::UserPrompt, "fine, Hive it is. And the log file must hide raw coordinates"),
         ("first", MemoryType::AssistantResponse, "Finished runs wait in a Hive box."),
         ("second", MemoryType::UserPrompt, later),
         ("second", MemoryType::AssistantResponse, "Done, with two tests."),
@@ -374,6 +374,7 @@ fn revised_choice_is_not_shown(#[case] later: &str, #[case] is_revised: bool) {
     }
     let shown = fixture.startup_brief();
     assert_eq!(!shown.contains("Hive it is") && !shown.contains("Hive box"), is_revised, "{shown}");
+    assert!(shown.contains("hide raw coordinates"), "{shown}");
 }
 
 #[rstest]
@@ -393,6 +394,9 @@ fn revised_choice_is_not_shown(#[case] later: &str, #[case] is_revised: bool) {
     "힙이 아니라 다이렉트 버퍼입니다. 방법은 둘입니다. 256m으로 막는다; limit을 3Gi로 올린다",
     Some("힙이 아니라 다이렉트 버퍼입니다.")
 )]
+#[case::counted("Two layouts: rows, which are simple, or columns. Columns compress better.", None)]
+#[case::counted_korean("세 가지가 있습니다. 행 잠금: 단순합니다; 큐: 튼튼합니다", None)]
+#[case::results("Two hosts failed: web1 and web2.", Some("Two hosts failed: web1 and web2."))]
 fn offers_are_left_out_of_an_answer(#[case] answer: &str, #[case] expected: Option<&str>) {
     assert_eq!(offers::without_offers(answer).as_deref(), expected);
 }

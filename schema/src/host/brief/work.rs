@@ -268,12 +268,13 @@ fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles
             if is_small_talk(&folded) || is_idle(&folded) || validity.knowledge.contains(&asked) {
                 return None;
             }
+            let answered = turn.answered.as_deref().filter(|_| !validity.knowledge.is_abandoned(turn.order));
             // Lists of steps first, because a list loses its lead if the sentence with it was replaced.
-            let answer = turn.answered.as_deref().map(|answer| validity.knowledge.without_listed_tasks(answer));
+            let answer = answered.map(|answer| validity.knowledge.without_listed_tasks(answer));
             let answer = answer.and_then(|answer| without_open_steps(&answer));
             let answer = answer.and_then(|answer| validity.still_valid(&answer, turn.order));
             // If nothing of the answer holds, the prompt does not either.
-            if answer.is_none() && turn.answered.is_some() {
+            if answer.is_none() && answered.is_some() {
                 return None;
             }
             let answer = answer.and_then(|answer| validity.without_answered_offers(answer, turn.order));
@@ -311,10 +312,11 @@ fn title_of(record: &SessionRecord) -> Option<String> {
     Some(without_one_offs(title)).filter(|title| !title.is_empty())
 }
 
-/// Whether a prompt says little without its answer, such as "push it" and "wait, build it first".
+/// Whether a prompt says little without its answer, such as "push it", "wait, build it first" and "try the small one first".
 fn says_little(asked: &str) -> bool {
     let folded = asked.to_lowercase();
-    let interrupts = ["wait", "stop", "hold on", "잠깐", "아 잠깐", "멈춰"].iter().any(|word| folded.starts_with(word));
+    let interrupts =
+        ["wait", "stop", "hold on", "try ", "잠깐", "아 잠깐", "멈춰"].iter().any(|word| folded.starts_with(word));
     interrupts || asked.split_whitespace().count() < LEAST_WORDS
 }
 
@@ -345,10 +347,7 @@ impl<'k> Validity<'k> {
 
     /// Returns the prompt of a turn, as far as it still holds and was not meant for once.
     fn asked(&self, turn: &TurnRecord) -> Option<String> {
-        if self.knowledge.is_abandoned(turn.order) {
-            return None;
-        }
-        let lasting = without_one_offs(&turn.asked);
+        let lasting = without_one_offs(self.knowledge.rest_of(turn.order, &turn.asked));
         if lasting.is_empty() { None } else { self.still_valid(&lasting, turn.order) }
     }
 
