@@ -241,9 +241,10 @@ impl Knowledge {
         self.entries.iter().any(|entry| entry.is_replaced && entry.row.memory.id == *id)
     }
 
-    /// Whether a conclusion contains a text.
+    /// Whether a conclusion that still holds contains a text.
     pub(super) fn contains(&self, text: &str) -> bool {
-        let of_entries = || self.entries.iter().map(|entry| letters(&entry.text)).collect();
+        let of_entries =
+            || self.entries.iter().filter(|entry| !entry.is_replaced).map(|entry| letters(&entry.text)).collect();
         let text = letters(text);
         self.letters.get_or_init(of_entries).iter().any(|entry| entry.contains(&text))
     }
