@@ -14,7 +14,7 @@ struct MergedCandidate {
     sum: f32,
 }
 
-/// The candidates of all phrasings as one list. The last lists are of parts of a long question: of it, only the best part counts.
+/// The candidates of all phrasings as one list. The last `parts` lists are of parts of a long question, which counts with its best part.
 pub(super) fn merge(mut lists: Vec<Vec<Candidate>>, parts: usize) -> Vec<Candidate> {
     for (phrasing, list) in lists.iter_mut().enumerate() {
         list.iter_mut().for_each(|candidate| candidate.phrasing = phrasing);
