@@ -87,8 +87,9 @@ impl<'r> OfferedChoice<'r> {
         Some(Self { turns, order: prompt.order(), rest, chosen, left, subject })
     }
 
+    /// Returns the prompts and answers with what the prompt of their turn says besides.
     fn turns_with_rest(&self) -> impl Iterator<Item = (&'r MemoryRow, String)> {
-        self.turns.iter().map(|row| (*row, if row.order() == self.order { self.rest.clone() } else { String::new() }))
+        self.turns.iter().map(|row| (*row, if row.order() < self.order { String::new() } else { self.rest.clone() }))
     }
 
     /// Whether a later turn with these terms is about the same subject, but not about what was chosen.
