@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use harness::{Sandbox, run_to_end, sandbox};
+use harness::{Sandbox, built_binaries, run_to_end, sandbox};
 use rstest::rstest;
 use rusqlite::Connection;
 
@@ -249,7 +249,7 @@ fn hook_ends_although_input_stays_open() {
 #[case::answer("memory-complete", "Stop")]
 #[cfg_attr(not(debug_assertions), ignore = "a release build has no crash points")]
 fn stopped_hook_spools_text_that_waits_for_the_buffer(#[case] command: &str, #[case] event: &str) {
-    let sandbox = sandbox!();
+    let sandbox = Sandbox::new(built_binaries!());
     let (edit, mut event) = (sandbox.event("PostToolUse.Edit"), sandbox.event(event));
     sandbox.run_hook("memory-track", &edit.to_string()).assert_success();
     event["session_id"] = edit["session_id"].clone();

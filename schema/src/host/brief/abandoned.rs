@@ -1,7 +1,7 @@
 //! Turns whose decisions no longer hold, even if the later ones use other words: all their files were removed from git, or a later prompt
 //! revises what they chose.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use crate::model::command_line::removed_from_git;
 use crate::model::memory::MemoryId;
@@ -12,8 +12,9 @@ use crate::store::MemoryRow;
 #[derive(Debug, Default)]
 pub(super) struct AbandonedTurns {
     ids: HashSet<MemoryId>,
-    /// Their orders, and what their prompts say that still holds.
-    orders: HashMap<(i64, i64), String>,
+    orders: HashSet<(i64, i64)>,
+    /// What their prompts say about something else.
+    besides: Vec<String>,
 }
 
 impl AbandonedTurns {
@@ -44,31 +45,30 @@ impl AbandonedTurns {
     fn add(&mut self, tool_use: &MemoryRow, prompts: &[MemoryRow], answers: &[MemoryRow]) {
         let Some(asked) = prompt_of(tool_use, prompts, answers) else { return };
         for row in std::iter::once(asked).chain(answer_to(asked, prompts, answers)) {
-            self.insert(row, String::new());
+            self.insert(row);
         }
     }
 
-    /// Adds a prompt or an answer of such a turn. `rest` still holds.
-    pub(super) fn insert(&mut self, row: &MemoryRow, rest: String) {
+    /// Adds a prompt or an answer of such a turn.
+    pub(super) fn insert(&mut self, row: &MemoryRow) {
         self.ids.insert(row.memory.id.clone());
-        self.orders.insert(row.order(), rest);
+        self.orders.insert(row.order());
+    }
+
+    /// Adds a part of such a prompt whose conclusions still hold.
+    pub(super) fn keep(&mut self, besides: String) {
+        self.besides.push(besides);
     }
 
     /// Whether a prompt or an answer with this [`MemoryRow::order`] is of such a turn.
     pub(super) fn contains(&self, order: (i64, i64)) -> bool {
-        self.orders.contains_key(&order)
-    }
-
-    /// Returns the part of a prompt that still holds.
-    pub(super) fn rest_of<'t>(&'t self, order: (i64, i64), asked: &'t str) -> &'t str {
-        self.orders.get(&order).map_or(asked, String::as_str)
+        self.orders.contains(&order)
     }
 
     /// Whether a memory was found in such a prompt or answer, and not in a part that still holds.
     pub(super) fn contains_source_of(&self, row: &MemoryRow) -> bool {
-        let is_in_rest =
-            || self.orders.values().any(|rest| !rest.is_empty() && rest.contains(row.memory.content.trim()));
-        row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source)) && !is_in_rest()
+        let is_besides = || self.besides.iter().any(|besides| besides.contains(row.memory.content.trim()));
+        row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source)) && !is_besides()
     }
 }
 

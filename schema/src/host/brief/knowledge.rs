@@ -130,7 +130,10 @@ impl Knowledge {
         });
         let statements = StatementIndex::new(concluded.chain(reversed).chain(edited).chain(removed));
         let mut abandoned = AbandonedTurns::find(&tool_uses, &prompts, &answers);
-        revised_choices(&prompts, &answers).into_iter().for_each(|(row, rest)| abandoned.insert(row, rest));
+        for choice in revised_choices(&prompts, &answers) {
+            choice.turns.iter().for_each(|row| abandoned.insert(row));
+            abandoned.keep(choice.besides);
+        }
         let mut knowledge = Self {
             entries,
             statements,
@@ -230,11 +233,6 @@ impl Knowledge {
     /// Whether the files of a turn were all removed later; see [`AbandonedTurns`].
     pub(super) fn is_abandoned(&self, turn: (i64, i64)) -> bool {
         self.abandoned.contains(turn)
-    }
-
-    /// Returns the part of a prompt that is not of an abandoned turn.
-    pub(super) fn rest_of<'t>(&'t self, turn: (i64, i64), asked: &'t str) -> &'t str {
-        self.abandoned.rest_of(turn, asked)
     }
 
     pub(super) fn is_replaced(&self, id: &MemoryId) -> bool {

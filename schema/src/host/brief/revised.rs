@@ -19,27 +19,25 @@ const LONGEST_CHOICE: usize = 160;
 const LEAST_BESIDES: usize = 3;
 
 /// A prompt that chooses from the answer before it.
-struct OfferedChoice<'r> {
+pub(super) struct OfferedChoice<'r> {
     /// A question with its offer, if the prompt before the offer asked something, then the choice and its answer.
-    turns: Vec<&'r MemoryRow>,
+    pub(super) turns: Vec<&'r MemoryRow>,
     order: (i64, i64),
-    /// What the prompt says besides.
-    rest: String,
+    /// What the prompt says about something else.
+    pub(super) besides: String,
     chosen: HashSet<String>,
     left: HashSet<String>,
     /// The terms of all these turns.
     subject: HashSet<String>,
 }
 
-/// Returns the prompts and answers whose choice was revised, with the sentences of the prompt that are about something else. Both lists
-/// are newest first.
-pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [MemoryRow]) -> Vec<(&'r MemoryRow, String)> {
-    let choices: Vec<OfferedChoice<'r>> =
+/// Returns the choices that were revised. Both lists are newest first.
+pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [MemoryRow]) -> Vec<OfferedChoice<'r>> {
+    let mut choices: Vec<OfferedChoice<'r>> =
         prompts.iter().filter_map(|prompt| OfferedChoice::of(prompt, prompts, answers)).collect();
     let mut revised = Vec::new();
     for prompt in prompts {
-        let older: Vec<&OfferedChoice<'r>> = choices.iter().filter(|choice| choice.order < prompt.order()).collect();
-        if older.is_empty() {
+        if choices.iter().all(|choice| choice.order >= prompt.order()) {
             continue;
         }
         let answered = answer_to(prompt, prompts, answers).map(|answer| all_terms(&answer.memory.content));
@@ -47,10 +45,12 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
         let plain = sentences(&prompt.memory.content).into_iter().filter(|sentence| is_plain(sentence));
         let taken: Vec<String> = plain.flat_map(|sentence| taken_names(sentence, &answered)).collect();
         let said: HashSet<String> = all_terms(&prompt.memory.content).into_iter().chain(answered).collect();
-        let is_revised = |choice: &&&OfferedChoice<'r>| {
-            taken.iter().any(|name| choice.left.contains(name)) && choice.is_about_same(&said)
+        let is_revised = |choice: &mut OfferedChoice<'r>| {
+            choice.order < prompt.order()
+                && taken.iter().any(|name| choice.left.contains(name))
+                && choice.is_about_same(&said)
         };
-        revised.extend(older.iter().filter(is_revised).flat_map(|choice| choice.turns_with_rest()));
+        revised.extend(choices.extract_if(.., is_revised));
     }
     revised
 }
@@ -82,14 +82,9 @@ impl<'r> OfferedChoice<'r> {
             let terms = all_terms(sentence);
             terms.len() >= LEAST_BESIDES && terms.is_disjoint(&offered) && terms.is_disjoint(&asked)
         };
-        let rest = kept_sentences(text, is_besides).unwrap_or_default();
+        let besides = kept_sentences(text, is_besides).unwrap_or_default();
         let subject = [asked, offered, said, done].into_iter().flatten().collect();
-        Some(Self { turns, order: prompt.order(), rest, chosen, left, subject })
-    }
-
-    /// Returns the prompts and answers with what the prompt of their turn says besides.
-    fn turns_with_rest(&self) -> impl Iterator<Item = (&'r MemoryRow, String)> {
-        self.turns.iter().map(|row| (*row, if row.order() < self.order { String::new() } else { self.rest.clone() }))
+        Some(Self { turns, order: prompt.order(), besides, chosen, left, subject })
     }
 
     /// Whether a later turn with these terms is about the same subject, but not about what was chosen.

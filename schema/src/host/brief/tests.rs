@@ -362,10 +362,19 @@ fn space_is_filled_with_older_sessions() {
 fn revised_choice_is_not_shown(#[case] later: &str, #[case] is_revised: bool) {
     let mut fixture = BriefFixture::new(&[]);
     let offer = "A run is one blob, so Hive is enough: no schema. Drift would be more than we need.";
+    fixture.capture(
+        "first",
+        MemoryType::UserPrompt,
+        "Where do finished runs live until the upload?",
+        MemoryAttributes::default(),
+    );
+    fixture.capture("first", MemoryType::AssistantResponse, offer, MemoryAttributes::default());
+    let besides = "And the log file must hide raw coordinates";
+    let chosen = format!("fine, Hive it is. {besides}");
+    let source = fixture.capture("first", MemoryType::UserPrompt, &chosen, MemoryAttributes::default());
+    let concluded = MemoryAttributes { auto: true, source: Some(source), ..MemoryAttributes::default() };
+    fixture.capture("first", MemoryType::Decision, besides, concluded);
     for (session, kind, text) in [
-        ("first", MemoryType::UserPrompt, "Where do finished runs live until the upload?"),
-        ("first", MemoryType::AssistantResponse, offer),
-        ("first", MemoryType::UserPrompt, "fine, Hive it is. And the log file must hide raw coordinates"),
         ("first", MemoryType::AssistantResponse, "Finished runs wait in a Hive box."),
         ("second", MemoryType::UserPrompt, later),
         ("second", MemoryType::AssistantResponse, "Done, with two tests."),

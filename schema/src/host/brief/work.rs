@@ -268,13 +268,12 @@ fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles
             if is_small_talk(&folded) || is_idle(&folded) || validity.knowledge.contains(&asked) {
                 return None;
             }
-            let answered = turn.answered.as_deref().filter(|_| !validity.knowledge.is_abandoned(turn.order));
             // Lists of steps first, because a list loses its lead if the sentence with it was replaced.
-            let answer = answered.map(|answer| validity.knowledge.without_listed_tasks(answer));
+            let answer = turn.answered.as_deref().map(|answer| validity.knowledge.without_listed_tasks(answer));
             let answer = answer.and_then(|answer| without_open_steps(&answer));
             let answer = answer.and_then(|answer| validity.still_valid(&answer, turn.order));
             // If nothing of the answer holds, the prompt does not either.
-            if answer.is_none() && answered.is_some() {
+            if answer.is_none() && turn.answered.is_some() {
                 return None;
             }
             let answer = answer.and_then(|answer| validity.without_answered_offers(answer, turn.order));
@@ -347,7 +346,10 @@ impl<'k> Validity<'k> {
 
     /// Returns the prompt of a turn, as far as it still holds and was not meant for once.
     fn asked(&self, turn: &TurnRecord) -> Option<String> {
-        let lasting = without_one_offs(self.knowledge.rest_of(turn.order, &turn.asked));
+        if self.knowledge.is_abandoned(turn.order) {
+            return None;
+        }
+        let lasting = without_one_offs(&turn.asked);
         if lasting.is_empty() { None } else { self.still_valid(&lasting, turn.order) }
     }
 
