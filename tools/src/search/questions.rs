@@ -33,11 +33,12 @@ fn asks_without_mark(prompt: &str) -> bool {
 
 /// European languages put the interrogative word first, perhaps behind "tell me".
 fn asks_in_letters(text: &str) -> bool {
-    let words: Vec<String> =
-        text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).map(fold).collect();
+    let words = || text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).map(fold);
+    let has_lead = words().next().is_some_and(|first| LEAD_INS.contains(&*first));
+    let words: Vec<String> = words().take(if has_lead { MAX_LEAD_INS + 2 } else { 2 }).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let start = words.iter().take(MAX_LEAD_INS).take_while(|word| LEAD_INS.contains(word)).count();
-    starts_question(&words, text) || starts_question(&words[start..], text)
+    starts_question(&words, text) || has_lead && starts_question(&words[start..], text)
 }
 
 fn starts_question(words: &[&str], text: &str) -> bool {
@@ -86,7 +87,7 @@ static OPENINGS: WordList = WordList::phrases("est ce|avons nous|haben wir|gibt 
 /// Korean asks by an interrogative word, and by the ending of its last word.
 fn asks_in_korean(text: &str) -> bool {
     let last = text.trim_end_matches(|c: char| !c.is_alphanumeric());
-    KOREAN_INTERROGATIVES.occurs_in(text) && KOREAN_ENDINGS.iter().any(|ending| last.ends_with(*ending))
+    KOREAN_ENDINGS.iter().any(|ending| last.ends_with(*ending)) && KOREAN_INTERROGATIVES.occurs_in(text)
 }
 
 static KOREAN_INTERROGATIVES: WordList =
@@ -98,8 +99,8 @@ static KOREAN_ENDINGS: WordList = WordList::phrases(
 
 fn asks_in_japanese(text: &str) -> bool {
     let last = text.trim_end_matches(|c: char| !c.is_alphanumeric());
-    JAPANESE_INTERROGATIVES.occurs_in(text)
-        && ["か", "かな", "の", "っけ", "だろう"].iter().any(|end| last.ends_with(end))
+    ["か", "かな", "の", "っけ", "だろう"].iter().any(|end| last.ends_with(end))
+        && JAPANESE_INTERROGATIVES.occurs_in(text)
 }
 
 static JAPANESE_INTERROGATIVES: WordList =
@@ -108,8 +109,12 @@ static JAPANESE_INTERROGATIVES: WordList =
 /// Chinese asks by an interrogative word or a final particle, in the usual order.
 fn asks_in_chinese(text: &str) -> bool {
     let has_kana = text.chars().any(|c| matches!(c as u32, 0x3040..=0x30FF));
+    let has_han = text.chars().any(|c| matches!(c as u32, 0x4E00..=0x9FFF));
     let last = text.trim_end_matches(|c: char| !c.is_alphanumeric());
-    !has_kana && !text.contains('，') && (CHINESE_INTERROGATIVES.occurs_in(text) || last.ends_with(['吗', '呢', '嗎']))
+    has_han
+        && !has_kana
+        && !text.contains('，')
+        && (CHINESE_INTERROGATIVES.occurs_in(text) || last.ends_with(['吗', '呢', '嗎']))
 }
 
 static CHINESE_INTERROGATIVES: WordList = WordList::phrases(
