@@ -27,15 +27,16 @@ fn asks_without_mark(prompt: &str) -> bool {
     if !is_one || text.chars().count() > MAX_LENGTH {
         return false;
     }
-    let text = text.to_lowercase();
-    asks_in_letters(&text) || asks_in_korean(&text) || asks_in_japanese(&text) || asks_in_chinese(&text)
+    asks_in_letters(text) || asks_in_korean(text) || asks_in_japanese(text) || asks_in_chinese(text)
 }
 
 /// European languages put the interrogative word first, perhaps behind "tell me".
 fn asks_in_letters(text: &str) -> bool {
-    let words = || text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).map(fold);
-    let has_lead = words().next().is_some_and(|first| LEAD_INS.contains(&*first));
-    let words: Vec<String> = words().take(if has_lead { MAX_LEAD_INS + 2 } else { 2 }).collect();
+    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).map(fold);
+    let Some(first) = words.next() else { return false };
+    let has_lead = LEAD_INS.contains(&*first);
+    let others = if has_lead { MAX_LEAD_INS + 1 } else { 1 };
+    let words: Vec<String> = std::iter::once(first).chain(words.take(others)).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let start = words.iter().take(MAX_LEAD_INS).take_while(|word| LEAD_INS.contains(word)).count();
     starts_question(&words, text) || has_lead && starts_question(&words[start..], text)

@@ -13,7 +13,7 @@ use crate::store::MemoryRow;
 pub(super) struct AbandonedTurns {
     ids: HashSet<MemoryId>,
     orders: HashSet<(i64, i64)>,
-    /// What their prompts say about something else.
+    /// Sentences of their prompts about something else.
     besides: Vec<String>,
 }
 

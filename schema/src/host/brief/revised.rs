@@ -23,7 +23,7 @@ pub(super) struct OfferedChoice<'r> {
     /// A question with its offer, if the prompt before the offer asked something, then the choice and its answer.
     pub(super) turns: Vec<&'r MemoryRow>,
     order: (i64, i64),
-    /// What the prompt says about something else.
+    /// The sentences of the prompt about something else.
     pub(super) besides: String,
     chosen: HashSet<String>,
     left: HashSet<String>,

@@ -93,7 +93,7 @@ fn everything_left(sentence: &str) -> Option<String> {
     next.or_else(|| split(&LEFT_BEFORE).map(|(before, _)| before)).or_else(|| left_now(&folded)).or_else(leaves)
 }
 
-/// Returns a sentence's list of remaining tasks in lower case: "What is left: the key and the man page", "Then the key and the man page are left."
+/// Returns the remaining tasks that a sentence lists, in lower case, as in `Still left: the key and the man page`.
 fn listed_left(sentence: &str) -> Option<String> {
     let folded = sentence.trim().to_lowercase().replace('’', "'");
     let behind = || LEFT_LISTED.iter().find_map(|phrase| folded.split_once(phrase));
