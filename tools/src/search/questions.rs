@@ -34,7 +34,7 @@ fn asks_without_mark(prompt: &str) -> bool {
 fn asks_in_letters(text: &str) -> bool {
     let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).map(fold);
     let Some(first) = words.next() else { return false };
-    let has_lead = LEAD_INS.contains(&*first);
+    let has_lead = LEAD_INS.contains(&first);
     let others = if has_lead { MAX_LEAD_INS + 1 } else { 1 };
     let words: Vec<String> = std::iter::once(first).chain(words.take(others)).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
