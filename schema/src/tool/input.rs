@@ -127,7 +127,7 @@ pub struct SaveInput {
     #[serde(rename = "type")]
     pub kind: MemoryType,
     pub content: String,
-    /// Extra words for searching, in any language
+    /// Extra words for searching, in any language, at most 200 characters
     #[serde(default, deserialize_with = "deserialize_joined_texts", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schemars", schemars(with = "Option<String>"))]
     pub also: Option<String>,

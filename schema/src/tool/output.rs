@@ -127,6 +127,9 @@ pub struct MemoryDetails {
     pub date: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub session_id: String,
+    /// Extra words by which it is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also: Option<String>,
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub metadata: serde_json::Map<String, serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]

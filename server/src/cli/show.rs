@@ -142,7 +142,7 @@ fn render_output(output: &GetOutput, marks: &str, columns: Option<usize>) -> Str
 
 /// The properties of a memory, one per line.
 fn render_details(memory: &MemoryDetails) -> String {
-    let MemoryDetails { kind, date, session_id, metadata, supersedes, superseded_by, source, .. } = memory;
+    let MemoryDetails { kind, date, session_id, also, metadata, supersedes, superseded_by, source, .. } = memory;
     let mut text = format!("\n{kind}, {date}");
     let metadata = (!metadata.is_empty()).then(|| serde_json::Value::Object(metadata.clone()).to_string());
     let state = memory.state.as_ref().map(|state| match &memory.settled_by {
@@ -157,6 +157,7 @@ fn render_details(memory: &MemoryDetails) -> String {
     });
     for (name, value) in [
         ("session", Some(session_id).filter(|id| !id.is_empty())),
+        ("also found by", also.as_ref()),
         ("metadata", metadata.as_ref()),
         ("supersedes", supersedes.as_ref()),
         ("superseded by", superseded_by.as_ref()),

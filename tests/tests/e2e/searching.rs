@@ -166,6 +166,11 @@ fn words_for_asking_are_found_edited_and_forgotten() {
     let text = "Deploy on Tuesdays after the stand-up.";
     sandbox.run_cli(["save", "decision", text, "--also", "quokka burrow", "--tag", "release"]).assert_success();
     assert!(sandbox.logs().contains(r#""also":"quokka burrow""#), "{}", sandbox.logs());
+    let hit = sandbox.run_cli(["search", "quokka burrow", "--json"]).assert_success().json();
+    let shown = sandbox.run_cli(["show", hit["results"][0]["id"].as_str().unwrap()]);
+    assert!(shown.stdout.contains("also found by quokka burrow"), "{}", shown.stdout);
+    let refused = sandbox.run_cli(["save", "decision", "Deploy by hand.", "--also", &"word ".repeat(41)]);
+    assert!(!refused.status.success() && refused.stderr.contains("also has 205 characters"), "{}", refused.stderr);
     let found = |query: &str| sandbox.run_cli(["search", query, "--json"]).assert_success().json()["count"].clone();
     assert_eq!((found("quokka burrow"), found("walrus window")), (json!(1), json!(0)));
     let mut log =

@@ -141,6 +141,7 @@ fn memory_details(row: &MemoryRow) -> MemoryDetails {
         kind: row.memory.kind,
         date: row.memory.at.local_second().replace('T', " "),
         session_id: row.memory.session_id.clone(),
+        also: row.memory.attributes.also.clone(),
         metadata: without_anchors(row.memory.attributes.metadata.clone()),
         supersedes: row.memory.attributes.supersedes.as_ref().map(ToString::to_string),
         superseded_by: row.superseded_by.as_ref().map(ToString::to_string),

@@ -8,7 +8,7 @@ use schema::host::code::anchored::CodePlace;
 use schema::host::code::changes::current_code;
 use schema::host::track_buffer::files_of_turn;
 use schema::intake::capture::CaptureOutcome;
-use schema::intake::prepare::{Destination, Draft, PreparedMemory, TEXT_LIMIT, metadata_error, prepare};
+use schema::intake::prepare::{ALSO_LIMIT, Destination, Draft, PreparedMemory, TEXT_LIMIT, metadata_error, prepare};
 use schema::log::{LogKind, find_lines};
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
@@ -39,6 +39,12 @@ pub(super) fn prepare_save(
         return Err(ToolError::Invalid(format!(
             "content is {} bytes, over the limit of {TEXT_LIMIT}: save a summary and leave the rest in a file",
             input.content.len()
+        )));
+    }
+    let words = input.also.as_deref().map_or(0, |also| also.chars().count());
+    if words > ALSO_LIMIT {
+        return Err(ToolError::Invalid(format!(
+            "also has {words} characters, over the limit of {ALSO_LIMIT}: leave some out"
         )));
     }
     if input.long_term && input.kind.is_event() {

@@ -200,6 +200,7 @@ fn facts(opened: &OpenedMemory, about: &AboutMemory, language: Language) -> Mark
                 dt { (language.of("tags", "태그")) }
                 dd { @for tag in &about.tags { a href=(link("search", "tag", tag)) { "#" (tag) } " " } }
             }
+            @if let Some(also) = &details.also { dt { (language.of("also found by", "다른 표현")) } dd { (also) } }
             @if !details.code.is_empty() {
                 dt { (language.of("code", "코드")) }
                 dd { ul { @for code in &details.code { li { (code) } } } }
