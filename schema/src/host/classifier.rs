@@ -44,7 +44,7 @@ const WITH_CUE: f32 = 0.75;
 const LEAST_STATED: f32 = 0.08;
 
 /// The least probability of a conclusion of any kind in plain words of a person.
-const LEAST_PLAIN: f32 = 0.1;
+const LEAST_PLAIN: f32 = 0.01;
 
 /// The weight that the opening of a sentence has in the guess of a kind.
 const STATED_WEIGHT: f32 = 1.0;

@@ -93,7 +93,7 @@ static OBLIGATIONS: WordList = WordList::words("always must never should 금지 
 
 /// Returns the kind of conclusion that a person states in plain words, as an index of `KINDS`.
 pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
-    let folded = sentence.to_lowercase().replace('’', "'");
+    let folded = sentence.to_lowercase().replace('’', "'").replace("let us ", "let's ");
     let said = without_lead_ins(folded.trim_start_matches(['-', '*', ' ']));
     if is_rule_of_order(said) {
         return Some(CONVENTION);

@@ -33,6 +33,17 @@ fn items_below_the_heading_of_steps_are_tasks(#[case] text: &str, #[case] count:
     assert_eq!(kinds(text, Speaker::Agent), vec![MemoryType::Task; count]);
 }
 
+#[rstest]
+#[case::question_before("Why so slow? Let's go with Postgres.", &[MemoryType::Decision])]
+#[case::question_after("Let's go with Postgres. How long will the migration take?", &[MemoryType::Decision])]
+#[case::written_out("Let us switch to SQS.", &[MemoryType::Decision])]
+#[case::korean("왜 이렇게 느리지? 그냥 Postgres로 가자.", &[MemoryType::Decision])]
+#[case::order_before("Can you check the logs? Always use the staging cluster for that.", &[MemoryType::Convention])]
+#[case::question_only("Should we go with Postgres?", &[])]
+fn plain_decisions_count_next_to_questions(#[case] prompt: &str, #[case] expected: &[MemoryType]) {
+    assert_eq!(kinds(prompt, Speaker::Person), expected);
+}
+
 #[test]
 fn built_in_weights_are_complete() {
     const FILE: &[u8] = include_bytes!("weights.bin");
