@@ -16,7 +16,7 @@ pub struct Chunk {
     pub end_line: usize,
     /// The lines, joined by a line feed, or a part of an overlong line.
     pub text: String,
-    /// Path of headings at its start: `A > B > C`.
+    /// Path of headings: `A > B > C`.
     pub heading: String,
 }
 

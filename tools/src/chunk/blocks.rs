@@ -10,8 +10,6 @@ pub(super) struct MarkdownBlock {
     pub(super) kind: BlockKind,
     /// Path of headings, including the block's own.
     pub(super) heading: Rc<str>,
-    /// Path of headings above the block's section.
-    pub(super) parent: Rc<str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,13 +38,11 @@ impl MarkdownBlock {
 pub(super) struct HeadingStack {
     stack: Vec<(usize, String)>,
     path: Rc<str>,
-    parent: Rc<str>,
 }
 
 impl HeadingStack {
     fn push(&mut self, level: usize, title: &str) {
         self.stack.retain(|(above, _)| *above < level);
-        self.parent = self.joined_path();
         self.stack.push((level, title.chars().take(MAX_TITLE_LENGTH).collect()));
         self.path = self.joined_path();
     }
@@ -89,8 +85,8 @@ pub(super) fn split_blocks(run: &[(usize, &str)], headings: &mut HeadingStack) -
             }
         };
         paragraph_lines = if kind == BlockKind::Line { paragraph_lines + 1 } else { 0 };
-        let (heading, parent) = (headings.path.clone(), headings.parent.clone());
-        blocks.push(MarkdownBlock { lines: at..at + length, kind, heading, parent });
+        let heading = headings.path.clone();
+        blocks.push(MarkdownBlock { lines: at..at + length, kind, heading });
         at += length;
     }
     blocks

@@ -13,8 +13,8 @@ pub(super) const OVERLAP: usize = 80;
 /// Code, a table or a line stays whole up to this size, in tokens.
 pub(super) const MAX_WHOLE: usize = 2 * BUDGET;
 
-/// A chunk of this many tokens ends at the next heading.
-pub(super) const GROUP_SIZE: usize = BUDGET / 2;
+/// Tokens from which on a piece of a long section may end at a blank line.
+const LEAST_PIECE: usize = BUDGET / 2;
 
 /// A chunk with fewer bytes is merged with a neighbour.
 pub(super) const MIN_SIZE: usize = 50;
@@ -31,11 +31,11 @@ pub(super) struct ChunkPiece {
 pub(super) fn pack_blocks(run: &[(usize, &str)], blocks: &[MarkdownBlock]) -> Vec<ChunkPiece> {
     let atoms: Vec<CutUnit<'_>> = blocks.iter().flat_map(|block| cut_units(run, block)).collect();
     let mut pieces = Vec::new();
-    for group in group_sections(&atoms) {
-        if group.iter().map(|atom| atom.tokens).sum::<usize>() <= BUDGET {
-            pieces.extend(into_piece(group));
+    for section in atoms.chunk_by(|_, after| after.kind != BlockKind::Heading) {
+        if section.iter().map(|atom| atom.tokens).sum::<usize>() <= BUDGET {
+            pieces.extend(into_piece(section));
         } else {
-            cut_section(run, group, &mut pieces);
+            cut_section(run, section, &mut pieces);
         }
     }
     join_small_pieces(run, pieces)
@@ -59,35 +59,6 @@ fn cut_units<'b>(run: &[(usize, &str)], block: &'b MarkdownBlock) -> Vec<CutUnit
         return vec![CutUnit { lines: block.lines.clone(), tokens: whole, kind: block.kind, block }];
     }
     block.lines.clone().map(|i| CutUnit { lines: i..i + 1, tokens: size(i), kind: BlockKind::Line, block }).collect()
-}
-
-/// Groups sections: each group is one chunk, or a section too long for one.
-fn group_sections<'a, 'b>(atoms: &'a [CutUnit<'b>]) -> Vec<&'a [CutUnit<'b>]> {
-    let mut groups = Vec::new();
-    let mut start = 0;
-    let mut size = 0;
-    let mut next = 0;
-    for section in atoms.chunk_by(|_, after| after.kind != BlockKind::Heading) {
-        let tokens: usize = section.iter().map(|atom| atom.tokens).sum();
-        if next > start && !(size < GROUP_SIZE && size + tokens <= BUDGET && is_same_branch(&atoms[start], &section[0]))
-        {
-            groups.push(&atoms[start..next]);
-            (start, size) = (next, 0);
-        }
-        next += section.len();
-        size += tokens;
-    }
-    if next > start {
-        groups.push(&atoms[start..next]);
-    }
-    groups
-}
-
-/// Whether a section is a sibling or a child of the group's first section.
-fn is_same_branch(first: &CutUnit<'_>, section: &CutUnit<'_>) -> bool {
-    let (above, here) = (&*section.block.parent, &*first.block.heading);
-    let below = above.strip_prefix(here).is_some_and(|rest| rest.is_empty() || rest.starts_with(" > "));
-    section.block.parent == first.block.parent || below || here.is_empty()
 }
 
 /// One piece of these atoms, without blank lines around them.
@@ -118,7 +89,7 @@ fn piece_end(atoms: &[CutUnit<'_>], start: usize) -> usize {
     let mut end = start + 1;
     let mut paragraph = None;
     while let Some(atom) = atoms.get(end).filter(|atom| size + atom.tokens <= BUDGET) {
-        if atom.kind == BlockKind::Blank && size >= GROUP_SIZE {
+        if atom.kind == BlockKind::Blank && size >= LEAST_PIECE {
             paragraph = Some(end);
         }
         size += atom.tokens;
@@ -194,19 +165,33 @@ fn line_overlap_start(line: &str, start: usize, end: usize) -> usize {
     at
 }
 
-/// Merges pieces that are too small to be found with a neighbour, preferably the previous one.
+/// Merges pieces that are too small to be found with the next one, or else with the previous one.
 fn join_small_pieces(run: &[(usize, &str)], pieces: Vec<ChunkPiece>) -> Vec<ChunkPiece> {
+    let is_small = |piece: &ChunkPiece| piece.part.is_none() && piece_bytes(run, piece) < MIN_SIZE;
     let mut joined: Vec<ChunkPiece> = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        let small = |piece: &ChunkPiece| piece.part.is_none() && piece_bytes(run, piece) < MIN_SIZE;
-        match joined.last_mut() {
-            Some(before) if before.part.is_none() && piece.part.is_none() && (small(&piece) || small(before)) => {
-                before.lines.end = before.lines.end.max(piece.lines.end);
-            }
-            _ => joined.push(piece),
+    for mut piece in pieces {
+        if piece.part.is_none()
+            && let Some(small) = joined.pop_if(|before| is_small(before))
+        {
+            piece.lines.start = small.lines.start;
+        } else {
+            join_last_if(is_small, &mut joined);
         }
+        joined.push(piece);
     }
+    join_last_if(is_small, &mut joined);
     joined
+}
+
+/// Merges the last piece with the one before it.
+fn join_last_if(is_small: impl Fn(&ChunkPiece) -> bool, pieces: &mut Vec<ChunkPiece>) {
+    if let [.., before, last] = pieces.as_mut_slice()
+        && before.part.is_none()
+        && is_small(last)
+    {
+        before.lines.end = before.lines.end.max(last.lines.end);
+        pieces.pop();
+    }
 }
 
 /// Bytes of a piece of whole lines; stops counting once the answer is known.

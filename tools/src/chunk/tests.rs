@@ -16,14 +16,15 @@ fn prose(words: usize) -> String {
 #[case::empty("", &[])]
 #[case::blank("\n\n  \n", &[])]
 #[case::under_fifty_bytes("One line.", &[(1, 1, "")])]
+#[case::title("# A\n\n## B\nA section, with words enough to be found by itself.\n", &[(1, 4, "A > B")])]
 #[case::small_neighbours_merge(
-    "# A\n\n## B\nThe first of two short sections of A.\n\n## C\nThe second of two short sections.\n",
-    &[(1, 7, "A")]
+    "# A\nThe first of two short sections.\n\n# B\nThe second of two sections.\n",
+    &[(1, 5, "B")]
 )]
 #[case::hash_in_code("# A\n```\n# not a heading\n```\nText after the code, long enough to stand alone.", &[(1, 5, "A")])]
 #[case::underlined("Title\n=====\nText under the first title, long enough to stand.", &[(1, 3, "Title")])]
 #[case::rule_below_a_list("- item\n---\nA rule and not a heading, whatever stands above it.", &[(1, 3, "")])]
-#[case::front_matter("---\ntitle: x\n---\n# A\nText of the section A, some words of it, and more.", &[(1, 5, "")])]
+#[case::front_matter("---\ntitle: x\n---\n# A\nText of the section A, some words of it, and more.", &[(1, 5, "A")])]
 #[case::small_leftover_joins("# A\nText of the section A, which is long enough by itself.\n\n# B\nb", &[(1, 5, "A")])]
 fn short_files_are_one_chunk(#[case] text: &str, #[case] expected: &[(usize, usize, &str)]) {
     let expected: Vec<_> = expected.iter().map(|(from, to, heading)| (*from, *to, (*heading).to_owned())).collect();
@@ -31,17 +32,10 @@ fn short_files_are_one_chunk(#[case] text: &str, #[case] expected: &[(usize, usi
 }
 
 #[test]
-fn heading_ends_a_large_chunk() {
-    let text = format!("# A\n{}## B\n{}# C\n{}", prose(240), prose(240), prose(60));
+fn heading_begins_a_chunk() {
+    let text = format!("# A\n{}## B\n{}# C\n{}", prose(240), prose(12), prose(60));
     let headings: Vec<String> = chunk_text(&text).into_iter().map(|chunk| chunk.heading).collect();
     assert_eq!(headings, ["A", "A > B", "C"]);
-}
-
-#[test]
-fn small_sections_of_different_parents_stay_apart() {
-    let text = format!("# A\n{}## B\n{}# C\n{}", prose(240), prose(60), prose(60));
-    let headings: Vec<String> = chunk_text(&text).into_iter().map(|chunk| chunk.heading).collect();
-    assert_eq!(headings, ["A", "A > B", "C"], "B lies within A, C does not");
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl IndexLockWait {
 }
 
 /// Raised if tables, tokens or chunks change, which triggers a rebuild.
-const VERSION: i64 = 8;
+const VERSION: i64 = 9;
 
 /// The [`database::schema_hash`] of this version's tables.
 const SCHEMA: &str = "ae455184ea7c78dc18626ed6949aae9716b26b080b8b10bddb5cd317ce48f08e";
