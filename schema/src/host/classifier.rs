@@ -43,8 +43,10 @@ const WITH_CUE: f32 = 0.75;
 /// The confidence that suffices for a sentence that states a conclusion by its opening.
 const LEAST_STATED: f32 = 0.08;
 
-/// The least probability of a conclusion of any kind in plain words of a person.
-const LEAST_PLAIN: f32 = 0.01;
+/// The least probability of a conclusion of any kind in plain words of a person, and in a message that also asks something: there the
+/// network expects no conclusion.
+const LEAST_PLAIN: f32 = 0.1;
+const LEAST_PLAIN_WITH_QUESTION: f32 = 0.01;
 
 /// The weight that the opening of a sentence has in the guess of a kind.
 const STATED_WEIGHT: f32 = 1.0;
@@ -119,6 +121,8 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
     // The last accepted sentence, its passage, and how many sentences its conclusion has.
     let mut last = (usize::MAX, 0, 0);
     let retraction = plain::last_retraction(text).unwrap_or_default();
+    let asks = message.iter().any(|judged| judged.is_question);
+    let least_plain = if asks { LEAST_PLAIN_WITH_QUESTION } else { LEAST_PLAIN };
     for (index, (judged, probabilities)) in message.iter().zip(probabilities).enumerate() {
         let range = judged.sentence.range.clone();
         let sentence = &text[range.clone()];
@@ -143,7 +147,11 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
         let stated = match is_japanese {
             false if is_plain_step => Some(OPEN_STEP),
             true => step.or_else(|| cues::japanese_kind(sentence)),
-            false => stated_kind(sentence, judged.speaker, probabilities, step),
+            false => {
+                let may_be_plain = judged.speaker == Speaker::Person && any(probabilities) >= least_plain;
+                let plain = || may_be_plain.then(|| plain::plain_kind(sentence)).flatten();
+                stated_kind(sentence, judged.speaker, probabilities, step).or_else(plain)
+            }
         };
         // The network knows no Japanese, so its guesses do not count.
         if is_japanese && stated.is_none() {
@@ -191,7 +199,7 @@ fn separate(text: &str, conclusion: Conclusion) -> Vec<Conclusion> {
     listed_steps(text, conclusion.range.clone()).into_iter().map(step).collect()
 }
 
-/// Returns the kind of conclusion that a sentence states by its opening, its list, or the plain words of a person.
+/// Returns the kind of conclusion that a sentence states by its opening or its list.
 fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, step: Option<usize>) -> Option<usize> {
     let is_person = speaker == Speaker::Person;
     if let Some(kept) = plain::kind_to_remember(sentence).filter(|_| is_person) {
@@ -203,9 +211,7 @@ fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, 
     if !is_person && plain::promises_a_rule(sentence) {
         return Some(CONVENTION);
     }
-    let by_opening = cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= LEAST_STATED);
-    let may_be_plain = is_person && any(probabilities) >= LEAST_PLAIN;
-    by_opening.or_else(|| may_be_plain.then(|| plain::plain_kind(sentence)).flatten())
+    cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= LEAST_STATED)
 }
 
 /// Whether a sentence is an item in a list of open steps.

@@ -10,6 +10,14 @@ use crate::prose::small_talk::words;
 
 /// Whether a text in lower case asks for something only once: "just this once", "for this one commit", "이번 커밋만".
 pub(crate) fn is_one_off_request(folded: &str) -> bool {
+    // Each rule needs one of these. Most sentences have none.
+    static OCCASIONS: WordList = WordList::phrases(
+        "today|tonight|tomorrow|only|just|once|one-off|for this|on this|this time|this one|that one|이번|이건|오늘|내일|한 번만|한번만|今回|本日|\
+         今日|一回",
+    );
+    if !OCCASIONS.occurs_in(folded) {
+        return false;
+    }
     static TODAY: WordList =
         WordList::phrases("just for today|only for today|just for tonight|only for tonight|for tonight's");
     static ORDERS: WordList = WordList::words("build check deploy flash run skip test use");
