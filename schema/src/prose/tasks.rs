@@ -11,12 +11,14 @@ use reports::{
 };
 
 mod closings;
+mod compared;
 mod conditions;
 mod lists;
 mod marks;
 mod reports;
 
 pub use closings::{declined, done_as_ordered, dropped};
+use compared::{ComparedTask, head};
 pub use conditions::{BLOCKED_BY, awaited, came_about, with_awaited_removed, without_awaited};
 pub use lists::{done_by_number, done_except_left, done_of_list, names_everything_left, reports_whole_list};
 pub use marks::{ends_with_done, without_checkbox};
@@ -70,7 +72,7 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
         return Vec::new();
     }
     let tasks: Vec<String> = tasks.iter().map(|task| without_awaited(task)).collect();
-    let tasks: &[&str] = &tasks.iter().map(String::as_str).collect::<Vec<_>>();
+    let tasks: &[ComparedTask<'_>] = &tasks.iter().map(|text| ComparedTask::new(text)).collect::<Vec<_>>();
     // A terse report may go on with a small letter: "cells ordered. roll out on Monday".
     let reports = sentences(text).into_iter().flat_map(|sentence| sentence.split(". ")).map(without_quotations);
     let reports = reports.filter(|report| !closings::reports_permission(report));
@@ -79,14 +81,14 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
         false => clauses_that_report(&report),
     });
     let reports: Vec<(String, Vec<String>)> = reports.map(|report| (report.clone(), terms(&report))).collect();
-    let is_finished = |task: &&str| {
-        let all = terms(without_condition(task));
+    let is_finished = |task: &ComparedTask<'_>| {
         reports.iter().any(|(report, said)| {
-            let shared = count_shared_terms(&all, said);
+            let all = task.unconditional_terms();
+            let shared = count_shared_terms(all, said);
             let is_enough = |(least, share): (usize, f32)| shared >= least && shared as f32 >= all.len() as f32 * share;
             LEAST_SHARED.into_iter().any(is_enough)
                 || repeats_head(report, said, task)
-                || closings::is_named_in_japanese(report, task)
+                || closings::is_named_in_japanese(report, task.text)
         })
     };
     let by_words = tasks.iter().enumerate().filter(|(_, task)| is_finished(task)).map(|(at, _)| at);
@@ -97,7 +99,7 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
         found.extend(closings::reported_in_another_language(report, tasks));
         found.extend(only_matching_task(report, said, tasks));
         found.extend(closings::only_one(tasks, |task| {
-            references(report).any(|number| references(task).any(|other| other == number))
+            references(report).any(|number| references(task.text).any(|other| other == number))
         }));
     }
     found.sort_unstable();
@@ -125,7 +127,7 @@ fn clauses_that_report(sentence: &str) -> Vec<String> {
 }
 
 /// Returns the only task that a report can mean: its subject, or all of it, says nothing but words of that task.
-fn only_matching_task(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
+fn only_matching_task(report: &str, said: &[String], tasks: &[ComparedTask<'_>]) -> Option<usize> {
     let subject = subject(report);
     let is_korean = report.chars().any(is_hangul);
     let agent = agent(report);
@@ -135,9 +137,9 @@ fn only_matching_task(report: &str, said: &[String], tasks: &[&str]) -> Option<u
     // "Tests are in `spec/`" says where something is.
     let is_place = subject.len() == 1 && PLACES.occurs_in(&report.to_lowercase());
     closings::only_one(tasks, |task| {
-        let all = terms(task);
-        let is_within = |part: &[String]| is_enough(part, task) && count_shared_terms(part, &all) == part.len();
-        let is_about = |part: &[String]| is_within(part) && count_shared_terms(part, &terms(head(task))) > 0;
+        let is_within =
+            |part: &[String]| count_shared_terms(part, task.terms()) == part.len() && is_enough(part, task.text);
+        let is_about = |part: &[String]| is_within(part) && count_shared_terms(part, task.head_terms()) > 0;
         said.len() >= least && is_within(&said) || !subject.is_empty() && !is_place && is_about(&subject)
     })
 }
@@ -181,13 +183,6 @@ fn is_report_word(term: &str) -> bool {
     ENDS.contains(term) || KOREAN_ENDS.begins(term)
 }
 
-/// Returns a task without the time or the condition of its start.
-fn without_condition(task: &str) -> &str {
-    const BEGIN: [&str; 8] = [" after ", " once ", " when ", " until ", " because ", " (", ", it ", ", which "];
-    let end = BEGIN.iter().filter_map(|word| task.find(word)).min();
-    &task[..end.unwrap_or(task.len())]
-}
-
 /// Returns the terms of an English report before its verb: "completions" of "Completions came for free".
 fn subject(report: &str) -> Vec<String> {
     let is_verb = |word: &str| {
@@ -205,8 +200,8 @@ fn subject(report: &str) -> Vec<String> {
 }
 
 /// Whether a report says nothing but the beginning of a task in the past tense: "cells ordered" of "order cells with a lower resistance".
-fn repeats_head(report: &str, said: &[String], task: &str) -> bool {
-    let verb = task.split_whitespace().next().unwrap_or_default().to_lowercase();
+fn repeats_head(report: &str, said: &[String], task: &ComparedTask<'_>) -> bool {
+    let verb = task.text.split_whitespace().next().unwrap_or_default().to_lowercase();
     let is_past = |word: &str| {
         let is_doubled =
             |ending: &str| ending.strip_suffix("ed").is_some_and(|letter| letter.len() == 1 && verb.ends_with(letter));
@@ -215,24 +210,13 @@ fn repeats_head(report: &str, said: &[String], task: &str) -> bool {
     };
     let lower = report.to_lowercase();
     let has_verb = lower.split(|c: char| !c.is_alphanumeric()).any(is_past);
-    let objects: Vec<String> = terms(head(task)).into_iter().filter(|term| *term != verb).collect();
-    let said: Vec<String> = said.iter().filter(|term| !is_past(term)).cloned().collect();
-    has_verb && !objects.is_empty() && objects == said
+    let objects = || task.head_terms().iter().filter(|term| **term != verb);
+    has_verb && objects().next().is_some() && objects().eq(said.iter().filter(|term| !is_past(term)))
 }
 
 /// Verbs after the subject of a report, besides those of `ENDS`.
 static FINITE: WordList =
     WordList::words("are came comes gets got has have is landed ran run runs was went were work works");
-
-/// Returns the beginning of a task, which says what to do, without how, when and why.
-fn head(task: &str) -> &str {
-    static ENDS: WordList =
-        WordList::phrases(" with | after | once | when | until | so that | because | before | (|, |: | - ");
-    // "Windows: paths with …" begins with a label.
-    let task = task.split_once(": ").filter(|(label, _)| !label.contains(' ')).map_or(task, |(_, task)| task);
-    let end = ENDS.iter().filter_map(|word| task.find(word)).min();
-    &task[..end.unwrap_or(task.len())]
-}
 
 #[cfg(test)]
 mod tests {

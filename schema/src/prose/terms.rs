@@ -115,6 +115,10 @@ pub(crate) fn count_shared_terms(of: &[String], others: &[String]) -> usize {
 pub(crate) fn have_same_stem(a: &str, b: &str) -> bool {
     const ENDINGS: [&str; 9] = ["ation", "ings", "ing", "ions", "ion", "ment", "ed", "er", "e"];
     const SHORTEST: usize = 4;
+    // Most pairs are decided here.
+    if a.as_bytes().first() != b.as_bytes().first() {
+        return false;
+    }
     let stem = |word: &str| -> usize {
         let ending = ENDINGS.iter().find(|ending| word.is_ascii() && word.ends_with(**ending));
         let length = ending.map_or(word.len(), |ending| word.len() - ending.len());

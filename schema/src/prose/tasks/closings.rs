@@ -1,5 +1,6 @@
 //! Tasks that are closed in other words than their own: "take that off the list", or in another language.
 
+use super::compared::ComparedTask;
 use super::lists::names_everything_left;
 use super::reports::{is_kana, is_no_report, leaves_something};
 use crate::model::word_list::WordList;
@@ -14,7 +15,7 @@ static CLOSINGS: WordList = WordList::phrases(
 );
 
 /// Returns the tasks that each closing phrase names, or the sentence before it, unless more tasks fit.
-pub(super) fn closed(text: &str, tasks: &[&str]) -> Vec<usize> {
+pub(super) fn closed(text: &str, tasks: &[ComparedTask<'_>]) -> Vec<usize> {
     let parts = sentences(text);
     let closing = |(at, part): (usize, &&str)| {
         let lower = part.to_lowercase();
@@ -196,14 +197,14 @@ fn orders_in_japanese(order: &str, task: &str) -> bool {
 }
 
 /// Returns the task that fits, if no other does.
-pub(super) fn only_one(tasks: &[&str], fits: impl Fn(&str) -> bool) -> Option<usize> {
+pub(super) fn only_one<T>(tasks: &[T], fits: impl Fn(&T) -> bool) -> Option<usize> {
     let mut fitting = tasks.iter().enumerate().filter(|(_, task)| fits(task)).map(|(at, _)| at);
     fitting.next().filter(|_| fitting.next().is_none())
 }
 
 /// Returns the `count` tasks that share the most terms, unless another ties.
-fn closest_tasks(said: &[String], tasks: &[&str], count: usize) -> Option<Vec<usize>> {
-    let shared = |task: &&str| count_shared_terms(&terms(task), said);
+fn closest_tasks(said: &[String], tasks: &[ComparedTask<'_>], count: usize) -> Option<Vec<usize>> {
+    let shared = |task: &ComparedTask<'_>| count_shared_terms(task.terms(), said);
     let mut counts: Vec<(usize, usize)> =
         tasks.iter().map(shared).enumerate().filter(|(_, shared)| *shared > 0).collect();
     counts.sort_by_key(|(_, shared)| std::cmp::Reverse(*shared));
@@ -213,17 +214,16 @@ fn closest_tasks(said: &[String], tasks: &[&str], count: usize) -> Option<Vec<us
 }
 
 /// Returns the task in another language that a report names by an identifier or by two words of its own.
-pub(super) fn reported_in_another_language(report: &str, tasks: &[&str]) -> Option<usize> {
+pub(super) fn reported_in_another_language(report: &str, tasks: &[ComparedTask<'_>]) -> Option<usize> {
     let is_korean = |text: &str| text.chars().any(is_hangul);
     let ascii: Vec<String> = terms(report).into_iter().filter(|term| term.is_ascii()).collect();
     let is_identifier = |term: &String| term.contains(['_', '.', '/']);
-    let is_named = |task: &&str| {
-        let all = terms(task);
-        let shared = ascii.iter().filter(|term| all.contains(term));
+    let is_named = |task: &ComparedTask<'_>| {
+        let shared = ascii.iter().filter(|term| task.terms().contains(term));
         shared.clone().count() >= 2 || shared.clone().any(is_identifier)
     };
     let at = closest_tasks(&ascii, tasks, 1)?[0];
-    (is_korean(report) != is_korean(tasks[at]) && is_named(&tasks[at])).then_some(at)
+    (is_korean(report) != is_korean(tasks[at].text) && is_named(&tasks[at])).then_some(at)
 }
 
 /// Phrases of permissions that have come, in lower case.
@@ -239,7 +239,7 @@ pub(super) fn reports_permission(sentence: &str) -> bool {
 
 /// Returns the task that waits for a permission which a sentence reports: "법무팀 OK 떨어졌어요". The task must have all terms of the sentence,
 /// because a permission for something else closes nothing.
-pub(super) fn allowed(sentence: &str, tasks: &[&str]) -> Option<usize> {
+pub(super) fn allowed(sentence: &str, tasks: &[ComparedTask<'_>]) -> Option<usize> {
     static ASKS: WordList = WordList::phrases("ask |check with |clear |get |request ");
     static KOREAN_ASKS: WordList = WordList::phrases(
         "확인받기|확인 받기|승인 받기|승인받기|허락 받기|컨펌 받기|물어보기|문의하기|문의|협의|협의하기|요청하기",
@@ -254,9 +254,9 @@ pub(super) fn allowed(sentence: &str, tasks: &[&str]) -> Option<usize> {
     let said: Vec<String> =
         terms(&format!("{before} {after}")).into_iter().filter(|term| !DAYS.contains(term)).collect();
     only_one(tasks, |task| {
-        let folded = task.trim().to_lowercase();
+        let folded = task.text.trim().to_lowercase();
         let asks = ASKS.begins(&folded) || KOREAN_ASKS.ends(&folded);
-        asks && !said.is_empty() && count_shared_terms(&said, &terms(task)) == said.len()
+        asks && !said.is_empty() && count_shared_terms(&said, task.terms()) == said.len()
     })
 }
 
