@@ -33,7 +33,7 @@ const LEAST_SNIPPET: usize = 60;
 const HEADING_OF_MANY: usize = 60;
 
 /// Least lead of a first hit with high confidence: nine of ten are right on every set. docs/dev/retrieval.md has the figures.
-const HIGH_LEAD: f32 = 0.35;
+const HIGH_LEAD: f32 = 0.4;
 
 /// Score and lead of a passage below the threshold that is shown nevertheless.
 const SUGGESTED_FROM: f32 = 0.22;
