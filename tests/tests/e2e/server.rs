@@ -110,7 +110,7 @@ fn results_match_their_schemas_and_have_short_text() {
     let (found, text) = call("memory_search", json!({ "query": "requests limited", "explain": true }));
     let flags: Vec<&Value> = found["results"].as_array().unwrap().iter().map(|hit| &hit["flags"]).collect();
     assert_eq!(flags.last(), Some(&&json!(["superseded"])), "what was replaced comes last: {found:#}");
-    assert!(found["results"].as_array().unwrap().iter().any(|hit| hit["heading"] == "API"), "{found:#}");
+    assert!(found["results"].as_array().unwrap().iter().any(|hit| hit["heading"] == "API > Limits"), "{found:#}");
     assert!(text.contains("[decision] 20") && text.contains(".jikime/memory/notes/api.md:"), "{text}");
     let spec = call("memory_search", json!({ "query": "SPEC-7", "type": "decision" })).0;
     assert_eq!(spec["results"][0]["id"], old, "metadata is searched as well");
