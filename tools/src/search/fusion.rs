@@ -84,7 +84,7 @@ impl<'a> SearchLegs<'a> {
             breadth,
             relevance,
             nearness,
-            leg_weighting: LegWeighting::new(options),
+            leg_weighting: LegWeighting::new(options, relevance.documents()),
             scoring: options.scoring,
             features: QuestionFeatures::new(question, asked_times),
             asks_only_when: asked_times.are_all(question),

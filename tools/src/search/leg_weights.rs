@@ -21,9 +21,21 @@ const BONUS: f32 = 0.55;
 /// Standard deviations above the usual nearness from which the bonus is full.
 const FULL_BONUS_FROM: f32 = 3.7;
 
+/// Passages from which, and up to which, nearness becomes chance for the local model: among 100,000 unrelated passages, the nearest one is
+/// as near as an answer.
+const CROWDED: (f32, f32) = (3_000.0, 100_000.0);
+
+/// Returns how much of the nearness in a store of so many passages is chance, from 0 to 1.
+pub(super) fn crowding(passages: u64) -> f32 {
+    let (from, to) = CROWDED;
+    ((passages as f32 / from).ln() / (to / from).ln()).clamp(0.0, 1.0)
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LegWeighting {
     weights: LegWeights,
+    /// The share of its weight that the vector keeps in a large store.
+    of_vector: f32,
     reads_sentences: bool,
 }
 
@@ -35,11 +47,12 @@ pub(super) struct PassageForm {
 }
 
 impl LegWeighting {
-    pub(super) fn new(options: SearchOptions<'_>) -> Self {
+    pub(super) fn new(options: SearchOptions<'_>, passages: u64) -> Self {
         let reads_sentences = options.model.is_some_and(|model| model.embedder.location() == EmbeddingLocation::Remote);
         let measured = if reads_sentences { WITH_SENTENCES } else { LegWeights::LOCAL_MODEL_DEFAULT };
         let weights = if let Scoring::Full(Some(weights)) = options.scoring { weights } else { measured };
-        Self { weights, reads_sentences }
+        let of_vector = if reads_sentences { 1.0 } else { 1.0 - crowding(passages) };
+        Self { weights, of_vector, reads_sentences }
     }
 
     /// Weighted mean of the available legs.
@@ -50,7 +63,8 @@ impl LegWeighting {
             (false, PassageForm { is_long: true, .. }) => VECTOR_IN_LONG,
             _ => 1.0,
         };
-        let [of_words, of_vector] = [f32::from(self.weights.words), f32::from(self.weights.vector) * factor];
+        let of_words = f32::from(self.weights.words);
+        let of_vector = f32::from(self.weights.vector) * factor * self.of_vector;
         match vector {
             Some(vector) if of_words + of_vector > 0.0 => {
                 (words * of_words + vector * of_vector) / (of_words + of_vector)
@@ -75,13 +89,21 @@ mod tests {
 
     #[test]
     fn sentence_vectors_weigh_more_in_short_passages() {
-        let added_up = LegWeighting { weights: LegWeights::LOCAL_MODEL_DEFAULT, reads_sentences: false };
-        let sentences = LegWeighting { weights: WITH_SENTENCES, reads_sentences: true };
+        let added_up =
+            LegWeighting { weights: LegWeights::LOCAL_MODEL_DEFAULT, of_vector: 1.0, reads_sentences: false };
+        let sentences = LegWeighting { weights: WITH_SENTENCES, of_vector: 1.0, reads_sentences: true };
         let far_in_words = |weighting: LegWeighting, is_long| {
             weighting.weighted_mean(PassageForm { is_long, is_in_other_script: false }, 0.2, Some(1.0))
         };
         assert!(far_in_words(sentences, false) > far_in_words(added_up, false) + 0.1);
         assert!(far_in_words(added_up, true) > far_in_words(sentences, true) + 0.05);
+    }
+
+    #[test]
+    fn nearness_becomes_chance_in_large_stores() {
+        let [small, usual, large, huge] = [0, 3_000, 20_000, 1_000_000].map(crowding);
+        assert_eq!((small, usual, huge), (0.0, 0.0, 1.0));
+        assert!((0.4..0.7).contains(&large), "{large}");
     }
 
     #[test]
@@ -102,7 +124,7 @@ mod tests {
             reads_sentences in any::<bool>(),
         ) {
             let weights = LegWeights { words: weights.0, vector: weights.1 };
-            let weighting = LegWeighting { weights, reads_sentences };
+            let weighting = LegWeighting { weights, of_vector: 1.0, reads_sentences };
             let score = |words, vector| weighting.weighted_mean(PassageForm { is_long, is_in_other_script }, words, vector);
             let before = score(words, vector);
             prop_assert!(score(words.max(better), vector) >= before - 1e-6);

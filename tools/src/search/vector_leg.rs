@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::leg_weights::crowding;
 use super::query::Translations;
 use super::stop_words;
 use crate::embed::{EmbedError, Embedder, EmbeddingLocation, EmbeddingModel};
@@ -24,6 +25,9 @@ const CROSS_SCRIPT_PRIOR: (f64, f64) = (-0.07, 0.045);
 
 /// Standard deviations above the mean that count as 1.
 const MAX_DEVIATIONS: f32 = 6.0;
+
+/// Standard deviations that chance brings in a large store.
+const CHANCE: f32 = 1.9;
 
 /// The vectors that questions are compared with. A comparison needs no index, so it can run while another thread reads that.
 #[derive(Debug)]
@@ -61,6 +65,8 @@ pub(super) struct VectorScores {
     exact: HashMap<i64, f32>,
     /// Best first.
     pub(super) nearest: Vec<i64>,
+    /// Deviations by which the nearest documents are near by chance.
+    by_chance: f32,
 }
 
 impl<'m> VectorLeg<'m> {
@@ -172,7 +178,8 @@ impl VectorScores {
         let baselines = question.baselines(&cosines, scripts);
         let value = |row: usize| baselines[scripts[row] as usize].deviations_above(cosines[row]);
         let nearest = if cosines.is_empty() { Vec::new() } else { vectors.greatest(count, value) };
-        Self { vectors: Arc::clone(vectors), cosines, baselines, exact: HashMap::new(), nearest }
+        let by_chance = if question.is_across_scripts { 0.0 } else { CHANCE * crowding(vectors.len() as u64) };
+        Self { vectors: Arc::clone(vectors), cosines, baselines, exact: HashMap::new(), nearest, by_chance }
     }
 
     /// Nearness from 0, which is usual or less, to 1; `None` without a vector.
@@ -180,13 +187,13 @@ impl VectorScores {
         Some((self.deviations(document)? / MAX_DEVIATIONS).clamp(0.0, 1.0))
     }
 
-    /// Standard deviations of a document above usual for its script.
+    /// Standard deviations of a document above usual for its script, less what chance brings in a large store.
     pub(super) fn deviations(&self, document: i64) -> Option<f32> {
         let scanned = || {
             let row = self.vectors.row(document)?;
             Some(self.baselines[self.vectors.scripts()[row] as usize].deviations_above(*self.cosines.get(row)?))
         };
-        self.exact.get(&document).copied().or_else(scanned)
+        Some(self.exact.get(&document).copied().or_else(scanned)? - self.by_chance)
     }
 }
 
