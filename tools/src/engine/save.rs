@@ -41,10 +41,10 @@ pub(super) fn prepare_save(
             input.content.len()
         )));
     }
-    let words = input.also.as_deref().map_or(0, |also| also.chars().count());
-    if words > ALSO_LIMIT {
+    let length = input.also.as_deref().map_or(0, |also| also.chars().count());
+    if length > ALSO_LIMIT {
         return Err(ToolError::Invalid(format!(
-            "also has {words} characters, over the limit of {ALSO_LIMIT}: leave some out"
+            "also has {length} characters, over the limit of {ALSO_LIMIT}: leave some out"
         )));
     }
     if input.long_term && input.kind.is_event() {

@@ -32,7 +32,8 @@ const HIT_OF_MANY: usize = 400;
 const LEAST_SNIPPET: usize = 60;
 const HEADING_OF_MANY: usize = 60;
 
-/// Least lead of a first hit with high confidence: nine of ten are right on every set. docs/dev/retrieval.md has the figures.
+/// Least lead of a first hit with high confidence: about nine of ten are right, fewer if the answer is in another language.
+/// docs/dev/retrieval.md has the figures.
 const HIGH_LEAD: f32 = 0.4;
 
 /// Score and lead of a passage below the threshold that is shown nevertheless.
