@@ -81,6 +81,9 @@ fn commit_to_log(store: &mut Store, memories: &[PreparedMemory]) -> Result<Vec<C
 
 /// Appends entries again that another program overwrote, at most `limit`, and only after that program has finished. Returns how many.
 pub(crate) fn restore_overwritten(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
+    if !store.rows().has_pending()? {
+        return Ok(0);
+    }
     let waiting = store.rows().pending_rows()?.into_iter();
     let mut restored = 0;
     for row in waiting.filter(|row| row.entry == EntryState::Overwritten).take(limit) {

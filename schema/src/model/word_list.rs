@@ -60,12 +60,12 @@ impl WordList {
 
     /// Whether a word or phrase is in the list.
     pub fn contains(&self, word: &str) -> bool {
-        self.set().contains(word)
+        self.may_begin(word) && self.set().contains(word)
     }
 
     /// Whether a text contains one of the list.
     pub fn occurs_in(&self, text: &str) -> bool {
-        let beginnings = self.beginnings.get_or_init(|| Box::new(Beginnings::of(self)));
+        let beginnings = self.beginnings();
         let bytes = text.as_bytes();
         let begins = |rest: &[u8]| self.iter().any(|word| rest.starts_with(word.as_bytes()));
         (0..bytes.len()).any(|at| beginnings.may_begin(&bytes[at..]) && begins(&bytes[at..]))
@@ -73,7 +73,7 @@ impl WordList {
 
     /// Whether a text begins with one of the list.
     pub fn begins(&self, text: &str) -> bool {
-        self.iter().any(|word| text.starts_with(word))
+        self.may_begin(text) && self.iter().any(|word| text.starts_with(word))
     }
 
     /// Whether a text ends with one of the list.
@@ -85,7 +85,8 @@ impl WordList {
     pub fn endings(&self, text: &str) -> impl Iterator<Item = &'static str> {
         let longest = *self.longest.get_or_init(|| self.iter().map(|word| word.len()).max().unwrap_or_default());
         let end = &text[text.ceil_char_boundary(text.len().saturating_sub(longest))..];
-        end.char_indices().filter_map(|(at, _)| self.set().get(&end[at..]).copied())
+        let endings = end.char_indices().map(|(at, _)| &end[at..]);
+        endings.filter(|ending| self.may_begin(ending)).filter_map(|ending| self.set().get(ending).copied())
     }
 
     /// Returns the phrases that begin with this word, in the order of the list.
@@ -98,12 +99,25 @@ impl WordList {
             }
             phrases
         };
+        // The beginning of a short word does not show how the phrases continue.
+        if word.len() > 1 && !self.may_begin(word) {
+            return &[];
+        }
         self.by_first_word.get_or_init(by_first_word).get(word).map_or(&[], Vec::as_slice)
     }
 
     /// Returns what follows `key`, which is one word, and a space in the first such entry of the list.
     pub fn value(&self, key: &str) -> Option<&'static str> {
         self.phrases_from(key).iter().find_map(|entry| entry.split_once(' ')).map(|(_, value)| value)
+    }
+
+    /// Whether a text may begin with one of the list. `false` is certain, and found without a hash.
+    fn may_begin(&self, text: &str) -> bool {
+        self.beginnings().may_begin(text.as_bytes())
+    }
+
+    fn beginnings(&self) -> &Beginnings {
+        self.beginnings.get_or_init(|| Box::new(Beginnings::of(self)))
     }
 
     fn set(&self) -> &HashSet<&'static str, FixedState> {

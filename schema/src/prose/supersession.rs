@@ -11,6 +11,8 @@
 //! | leaves | complains about a name or a number, and then changes to something else | the older text chooses that name or has that number |
 //! | another choice | both choose a name for the same terms | "the S is X", "X as the S", "S 는 X", or a word of change |
 
+use std::borrow::Cow;
+
 use self::choices::{choices, defines, is_change, is_used_as, returns_to};
 pub use self::edits::{changes_of_edits, names_of_removed_files};
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
@@ -18,7 +20,7 @@ pub use self::passages::{StatementIndex, without_replaced};
 pub(crate) use self::reversals::is_plain;
 pub use self::reversals::{left_for_another, reversals};
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{quantities, tokens};
+use crate::prose::terms::{ProseToken, quantities, tokens};
 
 mod choices;
 mod edits;
@@ -65,7 +67,6 @@ impl Statement {
     pub fn of(text: &str) -> Self {
         let tokens = tokens(text);
         let mut statement = Self {
-            terms: tokens.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect(),
             quantities: quantities(&tokens),
             given_up: given_up(&tokens).into_iter().chain(japanese_given_up(text)).collect(),
             choices: choices(&tokens),
@@ -73,6 +74,7 @@ impl Statement {
             changes: tokens.iter().enumerate().any(|(at, token)| is_change(&tokens, at, token)),
             mentions_past: tokens.iter().any(|token| PAST.contains(&token.text)),
             returns_to: returns_to(&tokens),
+            terms: tokens.into_iter().filter(ProseToken::is_term).map(|token| token.text).collect(),
         };
         for list in [&mut statement.terms, &mut statement.choices] {
             list.sort_unstable();
@@ -98,11 +100,11 @@ impl Statement {
     }
 
     /// Returns its terms and numbers, also of what it gives up. It shares one with each statement that it replaces.
-    fn keys(&self) -> impl Iterator<Item = String> {
+    fn keys(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let given_up = || self.given_up.iter();
         let quantities = self.quantities.iter().chain(given_up().flat_map(|given_up| &given_up.quantities));
         let terms = self.terms.iter().chain(given_up().flat_map(|given_up| &given_up.terms));
-        terms.cloned().chain(quantities.map(|(number, _)| number.to_string()))
+        terms.map(Cow::from).chain(quantities.map(|(number, _)| number.to_string().into()))
     }
 
     /// Whether this newer statement plainly replaces an older one.
@@ -199,20 +201,22 @@ impl Statement {
     /// Whether it returns to something that the older statement gave up for the same subject.
     fn chooses_given_up(&self, older: &Self) -> bool {
         let mut given_up = older.given_up.iter().flat_map(|given_up| &given_up.terms);
-        let (new, old) = (self.unchosen_terms(older), older.unchosen_terms(self));
-        let is_same_subject = new.is_empty() || old.is_empty() || count_shared(&new, &old) > 0;
-        self.changes && is_same_subject && given_up.any(|term| self.choices.contains(term))
+        let is_same_subject = || {
+            let (new, old) = (self.unchosen_terms(older), older.unchosen_terms(self));
+            new.is_empty() || old.is_empty() || count_shared(&new, &old) > 0
+        };
+        self.changes && given_up.any(|term| self.choices.contains(term)) && is_same_subject()
     }
 
     fn chooses_another(&self, older: &Self) -> bool {
-        if self.choices.is_empty() || older.choices.is_empty() || count_shared(&self.choices, &older.choices) > 0 {
+        let may_change = self.changes || self.defines && older.defines;
+        let both_choose = !self.choices.is_empty() && !older.choices.is_empty();
+        if !may_change || !both_choose || count_shared(&self.choices, &older.choices) > 0 {
             return false;
         }
         let (new, old) = (self.unchosen_terms(older), older.unchosen_terms(self));
         let common = count_shared(&new, &old);
-        let is_same_subject =
-            common > 0 && common == new.len().min(old.len()) && common * 2 >= new.len().max(old.len());
-        is_same_subject && (self.changes || self.defines && older.defines)
+        common > 0 && common == new.len().min(old.len()) && common * 2 >= new.len().max(old.len())
     }
 
     /// Returns the terms that neither statement chooses and that this one does not give up.

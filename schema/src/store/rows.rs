@@ -247,13 +247,12 @@ impl Rows<'_> {
         self.select_one(&query, values)
     }
 
-    /// Returns the newest failures up to a moment.
-    pub(crate) fn failures(&self, until: &Moment, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
-        self.select(
-            "INDEXED BY memories_by_type
-             WHERE type = 'error' AND created_at <= ?1 ORDER BY created_at DESC, seq DESC LIMIT ?2",
-            params![until.utc(), limit as i64],
-        )
+    /// Returns the sequence numbers and texts of the newest failures up to a moment whose entries are written.
+    pub(crate) fn failures(&self, until: &Moment, limit: usize) -> rusqlite::Result<Vec<(i64, String)>> {
+        let sql = "SELECT seq, content FROM memories INDEXED BY memories_by_type
+             WHERE type = 'error' AND created_at <= ?1 AND waiting = 0 ORDER BY created_at DESC, seq DESC LIMIT ?2";
+        let mut statement = self.0.prepare_cached(sql)?;
+        statement.query_map(params![until.utc(), limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 
     /// Returns the newest pinned memories of a type.

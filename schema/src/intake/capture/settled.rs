@@ -34,7 +34,8 @@ pub fn repeated_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<Option<M
     }
     let wanted = signature(&memory.content);
     let known = rows.failures(&Moment::latest(), COMPARED_FAILURES)?;
-    Ok(known.into_iter().find(|row| !row.is_pending() && signature(&row.memory.content) == wanted))
+    let repeated = known.into_iter().find(|(_, text)| signature(text) == wanted);
+    repeated.map_or(Ok(None), |(seq, _)| rows.by_seq(seq))
 }
 
 /// Returns the open failures that a successful attempt settles, with the time of the success.
@@ -42,13 +43,11 @@ pub fn settled_by(rows: Rows<'_>, success: &Success) -> rusqlite::Result<Vec<(Me
     let Some(at) = Moment::parse_rfc3339(&success.at) else { return Ok(Vec::new()) };
     let known = rows.failures(&at, COMPARED_FAILURES)?;
     let mut settled = Vec::new();
-    for row in known.into_iter().filter(|row| !row.is_pending()) {
-        if !is_settled_by(&row.memory.content, &success.attempt) {
-            continue;
-        }
-        let until = Moment::from_unix(at.unix() + COPY_SECONDS, Some(0)).unwrap_or(at);
-        if rows.state_at(&row.memory.id, &until)?.phase == Phase::Open {
-            settled.push((row.memory.id, at));
+    let until = Moment::from_unix(at.unix() + COPY_SECONDS, Some(0)).unwrap_or(at);
+    for (seq, _) in known.into_iter().filter(|(_, text)| is_settled_by(text, &success.attempt)) {
+        let Some(MemoryRow { memory: Memory { id, .. }, .. }) = rows.by_seq(seq)? else { continue };
+        if rows.state_at(&id, &until)?.phase == Phase::Open {
+            settled.push((id, at));
         }
     }
     Ok(settled)

@@ -37,8 +37,8 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
         let clause = last_clause(&tokens[..=at]);
         let is_defined = defines(&tokens[clause..at]);
         // "BLE." and "Pagefind it is."
-        let behind: Vec<&str> = tokens[at + 1..].iter().map(|next| next.text.as_str()).collect();
-        let is_reply = at == 0 && (behind.is_empty() || behind == ["it", "is"]);
+        let behind = || tokens[1..].iter().map(|next| next.text.as_str());
+        let is_reply = at == 0 && (tokens.len() == 1 || behind().eq(["it", "is"]));
         if follows_choice_word || by_particle || by_verb || is_defined || is_reply {
             found.push(token.text.clone());
         }

@@ -103,9 +103,6 @@ pub fn changes_of_edits(text: &str, asked: &str) -> Vec<Statement> {
 /// Returns a statement that gives up choices of the names of files that the commands of a `tool_usage` text remove from git: `pdf` after
 /// `git rm report/pdf.py`. Files that were only moved are not meant, nor tests and stories of a component.
 pub fn names_of_removed_files(text: &str) -> Option<Statement> {
-    let is_code = |line: &&str| !line.starts_with("- ") && !line.starts_with("Commands: ");
-    let added: HashSet<String> = text.lines().filter(is_code).flat_map(words).collect();
-    let is_name = |name: &String| name.len() >= SHORTEST_NAME && !NO_NAMES.contains(name) && !added.contains(name);
     let stem = |path: String| {
         let file = path.rsplit('/').next().unwrap_or(&path).trim_start_matches('.');
         let (stem, ending) = file.split_once('.')?;
@@ -114,6 +111,12 @@ pub fn names_of_removed_files(text: &str) -> Option<Statement> {
         is_plain.then(|| stem.to_owned())
     };
     let stems: Vec<String> = tool_usage::commands(text).flat_map(removed_from_git).filter_map(stem).collect();
+    if stems.is_empty() {
+        return None;
+    }
+    let is_code = |line: &&str| !line.starts_with("- ") && !line.starts_with("Commands: ");
+    let added: HashSet<String> = text.lines().filter(is_code).flat_map(words).collect();
+    let is_name = |name: &String| name.len() >= SHORTEST_NAME && !NO_NAMES.contains(name) && !added.contains(name);
     let given_up = |names: Vec<String>, scope: Scope| {
         let (quantities, subject) = (Vec::new(), Vec::new());
         (!names.is_empty()).then(|| GivenUp { terms: names.clone(), names, quantities, scope, subject })

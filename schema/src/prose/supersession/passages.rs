@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::FixedState;
+
 use super::{Statement, Strictness};
 use crate::prose::sentences::sentences;
 
@@ -105,7 +107,7 @@ fn is_replaced_within(clause: &str, newer: &[&Statement]) -> bool {
 pub struct StatementIndex {
     /// Oldest first.
     statements: Vec<((i64, i64), Statement)>,
-    by_key: HashMap<String, Vec<usize>>,
+    by_key: HashMap<String, Vec<usize>, FixedState>,
 }
 
 impl StatementIndex {
@@ -113,10 +115,10 @@ impl StatementIndex {
     pub fn new(statements: impl IntoIterator<Item = ((i64, i64), Statement)>) -> Self {
         let mut statements: Vec<_> = statements.into_iter().filter(|(_, statement)| statement.can_replace()).collect();
         statements.sort_by_key(|(order, _)| *order);
-        let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut by_key: HashMap<String, Vec<usize>, FixedState> = HashMap::default();
         for (at, (_, statement)) in statements.iter().enumerate() {
             for key in statement.keys() {
-                by_key.entry(key).or_default().push(at);
+                by_key.entry(key.into_owned()).or_default().push(at);
             }
         }
         Self { statements, by_key }
@@ -124,7 +126,7 @@ impl StatementIndex {
 
     /// Returns statements since a point in time that share a term or a number with an older one.
     pub(super) fn related(&self, older: &Statement, since: (i64, i64)) -> Vec<&Statement> {
-        let mut shared: Vec<&Vec<usize>> = older.keys().filter_map(|key| self.by_key.get(&key)).collect();
+        let mut shared: Vec<&Vec<usize>> = older.keys().filter_map(|key| self.by_key.get(&*key)).collect();
         shared.sort_by_key(|at| at.len());
         let first = self.statements.partition_point(|(order, _)| *order <= since);
         let mut found: Vec<usize> = Vec::new();

@@ -36,6 +36,11 @@ static KOREAN_COMPLAINTS: WordList = WordList::phrases(
 pub fn left_for_another(prompt: &str) -> Option<Statement> {
     const FIRST: usize = 2;
     let all = sentences(prompt);
+    let complaints: Vec<bool> = all.iter().map(|sentence| complains(sentence)).collect();
+    // Most prompts end here, before they are parsed.
+    if !complaints.contains(&true) {
+        return None;
+    }
     let parsed: Vec<Vec<ProseToken>> = all.iter().map(|sentence| tokens(sentence)).collect();
     let change = |(at, tokens): (usize, &Vec<ProseToken>)| {
         let subject = is_plain(all[at]).then(|| changed_to_another(all[at], tokens)).flatten()?;
@@ -45,7 +50,7 @@ pub fn left_for_another(prompt: &str) -> Option<Statement> {
     let kept: Vec<&str> = parsed[at..].iter().flatten().map(|token| token.text.as_str()).collect();
     let mut left =
         GivenUp { terms: Vec::new(), names: Vec::new(), quantities: Vec::new(), scope: Scope::Chosen, subject };
-    for (tokens, _) in parsed[..at].iter().zip(&all).filter(|(_, sentence)| complains(sentence)) {
+    for (tokens, _) in parsed[..at].iter().zip(&complaints).filter(|(_, complains)| **complains) {
         let first = tokens.iter().filter(|token| token.is_term()).take(FIRST).enumerate();
         // A capital letter at the beginning of a sentence says nothing.
         let names = first.filter(|(at, token)| *at == 0 || token.is_name).map(|(_, token)| &token.text);

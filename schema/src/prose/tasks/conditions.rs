@@ -59,8 +59,8 @@ struct AwaitedPart {
 /// Finds the part, which ends with its bracket or the sentence.
 fn find_awaited(content: &str) -> Option<AwaitedPart> {
     let lower = content.to_lowercase();
-    // If lower case has another length, offsets in it do not apply to the text.
-    if lower.len() != content.len() {
+    // If lower case has another length, offsets in it do not apply to the text. Most tasks wait for nothing.
+    if lower.len() != content.len() || !MARKS.occurs_in(&lower) {
         return None;
     }
     let (at, mark) = MARKS.iter().find_map(|mark| lower.find(mark).map(|at| (at, mark)))?;

@@ -18,10 +18,10 @@ pub(super) fn fold(word: &str) -> String {
             return format!("{stem}{instead}");
         }
     }
-    match lower.strip_suffix('s') {
-        Some(stem) if !stem.ends_with(['s', 'u', 'i']) => stem.to_owned(),
-        _ => lower,
+    if lower.ends_with('s') && !["ss", "us", "is"].iter().any(|ending| lower.ends_with(ending)) {
+        lower.pop();
     }
+    lower
 }
 
 /// Whether a normalized word occurs in any text: a function word, a question word, or a verb or adjective of everyday work.
