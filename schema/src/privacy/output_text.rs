@@ -83,7 +83,7 @@ pub fn label_as_data(source: &str, text: &str) -> String {
 }
 
 fn strip_unseen(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')) {
+    if text.chars().all(is_ordinary) {
         return Cow::Borrowed(text);
     }
     let mut kept = String::with_capacity(text.len());
@@ -115,6 +115,13 @@ fn strip_unseen(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(kept)
+}
+
+/// Whether a character stays as it is, wherever it occurs. Most texts have only such characters: ASCII, Latin letters and the letters of
+/// Korean, Japanese and Chinese.
+fn is_ordinary(c: char) -> bool {
+    matches!(c, '\n' | '\t' | ' '..='~' | '\u{C0}'..='\u{24F}' | '\u{3041}'..='\u{30FF}')
+        || matches!(c, '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
 }
 
 /// Whether a character is invisible: default ignorable in Unicode, a control, or a change of the writing direction.

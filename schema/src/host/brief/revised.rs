@@ -2,6 +2,7 @@
 //!
 //! "SQLite needs no server, Postgres scales. – SQLite then. – … – Let's build the reports on Postgres."
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use super::abandoned::answer_to;
@@ -98,13 +99,14 @@ impl<'r> OfferedChoice<'r> {
 /// file also stands for its format: "config.toml".
 fn taken_names(sentence: &str, answered: &HashSet<String>) -> Vec<String> {
     static BEFORE: WordList = WordList::words("on to with by use using via in make it write");
-    let statement = Statement::of(sentence);
+    let statement = LazyCell::new(|| Statement::of(sentence));
     let tokens = tokens(sentence);
     let is_taken = |(at, token): (usize, &ProseToken)| {
         let mut before = tokens[at.saturating_sub(2)..at].iter();
         let is_chosen = token.is_means() || before.any(|word| BEFORE.contains(&word.text));
-        let is_name = token.is_term() && token.is_name && !statement.gives_up_term(&token.text);
-        (is_name && (is_chosen || answered.contains(&token.text))).then(|| token.text.clone())
+        let is_name = token.is_term() && token.is_name;
+        let is_taken = is_name && (is_chosen || answered.contains(&token.text));
+        (is_taken && !statement.gives_up_term(&token.text)).then(|| token.text.clone())
     };
     let formats = |name: String| {
         let format = name.rsplit_once('.').map(|(_, ending)| ending.to_owned());
