@@ -22,12 +22,14 @@ pub(super) fn is_question(prompt: &str) -> bool {
 
 fn asks_without_mark(prompt: &str) -> bool {
     let text = prompt.trim();
-    // Several sentences say more than the question.
-    let is_one = !text.contains(['\n', ':', ';', '!', '。']) && !text.contains(". ") && !text.ends_with('.');
-    if !is_one || text.chars().count() > MAX_LENGTH {
+    if text.chars().count() > MAX_LENGTH || text.ends_with(['.', '。']) {
         return false;
     }
-    asks_in_letters(text) || asks_in_korean(text) || asks_in_japanese(text) || asks_in_chinese(text)
+    // "업로드가 느려요. 어디로 옮기는 게 나을까요": the last sentence asks.
+    let line = text.rsplit(['\n', '。', '!']).next().unwrap_or(text);
+    let last = line.rsplit(". ").next().unwrap_or(line).trim();
+    !last.contains([':', ';'])
+        && (asks_in_letters(last) || asks_in_korean(last) || asks_in_japanese(last) || asks_in_chinese(last))
 }
 
 /// European languages put the interrogative word first, perhaps behind "tell me".
@@ -145,6 +147,7 @@ mod tests {
     #[case("où sont stockées les sauvegardes", true)]
     #[case("где хранятся резервные копии", true)]
     #[case("Anything else?", true)]
+    #[case("업로드가 느려요. 지금 서버 두 대인데 어디로 옮기는 게 나을까요", true)]
     #[case("when the build fails, retry it twice", false)]
     #[case("what we decided: Postgres", false)]
     #[case("Where possible, use Postgres.", false)]

@@ -47,8 +47,14 @@ static DECISION_PARTS: WordList = WordList::phrases(
 );
 
 /// Returns the identifier that a question consists of: `toLogicalProperty`, `ledger_entries`, `order-lag-scaler`, but not
-/// "end-to-end".
+/// "end-to-end"; or the path of a file in it: "where did lib/flags.ex go".
 pub(super) fn identifier(question: &str) -> Option<&str> {
+    let mut words = question.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()));
+    let is_path = |word: &&str| word.rsplit_once('/').is_some_and(|(_, file)| file.contains('.'));
+    whole_identifier(question).or_else(|| words.rfind(is_path))
+}
+
+fn whole_identifier(question: &str) -> Option<&str> {
     static FUNCTION_WORDS: WordList = WordList::words("a and by in of on or the to");
     let name = question.trim().trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
     let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
@@ -178,6 +184,7 @@ mod tests {
     #[case("redis", false)]
     #[case("2026-01-28", false)]
     #[case("who calls ledger_entries", false)]
+    #[case("where did `lib/shop/flags.ex` go?", true)]
     fn question_may_be_an_identifier(#[case] question: &str, #[case] expected: bool) {
         assert_eq!(identifier(question).is_some(), expected);
     }

@@ -2,6 +2,7 @@
 
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
+use crate::prose::terms::terms;
 
 /// The most words of a closing question that only asks about the sentence before it: "Does that sound sensible?"
 const LONGEST_CLOSING: usize = 6;
@@ -84,11 +85,18 @@ pub(super) fn asks_to_choose(asked: &str) -> bool {
     static CHOOSES: WordList = WordList::phrases(" or |which one|which of| vs |중에|뭐가 나|뭐가 좋|뭐가 더");
     static COMPARES: WordList = WordList::phrases("비교해|候補を出し|옵션을 ");
     let asked = asked.to_lowercase();
-    let Some(last) = sentences(&asked).pop() else { return false };
-    is_question(last) && CHOOSES.occurs_in(last) || COMPARES.occurs_in(last)
+    let all = sentences(&asked);
+    let is_choice = |sentence: &&str| is_question(sentence) && CHOOSES.occurs_in(sentence);
+    let Some(at) = all.iter().rposition(is_choice) else {
+        return all.last().is_some_and(|last| COMPARES.occurs_in(last));
+    };
+    // "Redis or Postgres? Take Postgres." answers itself.
+    let options = terms(all[at]);
+    all[at + 1..].iter().all(|sentence| terms(sentence).iter().all(|term| !options.contains(term)))
 }
 
 /// Whether a prompt ends with a question, which says nothing without its answer.
 pub(super) fn is_question(asked: &str) -> bool {
-    asked.trim_end().ends_with(['?', '？', '까'])
+    static ENDINGS: WordList = WordList::words("? ？ 까 까요 나요 가요 는지요");
+    ENDINGS.ends(asked.trim_end())
 }

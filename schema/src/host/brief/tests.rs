@@ -415,6 +415,7 @@ fn offers_are_left_out_of_an_answer(#[case] answer: &str, #[case] expected: Opti
 #[case("시크릿은 vault랑 sealed secrets 중에 뭐가 나을까", true)]
 #[case("We have two stores. Redis or Postgres?", true)]
 #[case("Redis or Postgres? Take Postgres.", false)]
+#[case("Redis or Postgres? Costs matter, too.", true)]
 #[case("Envoy Gateway랑 Traefik 비교해줘", true)]
 #[case("why is the export slow?", false)]
 fn question_that_asks_for_a_choice_is_recognised(#[case] prompt: &str, #[case] expected: bool) {

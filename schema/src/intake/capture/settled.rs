@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use crate::model::failure::{Success, is_settled_by, signature};
+use crate::model::failure::{Success, have_same_cause, is_settled_by, signature};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
@@ -44,7 +44,13 @@ pub fn settled_by(rows: Rows<'_>, success: &Success) -> rusqlite::Result<Vec<(Me
     let known = rows.failures(&at, COMPARED_FAILURES)?;
     let mut settled = Vec::new();
     let until = Moment::from_unix(at.unix() + COPY_SECONDS, Some(0)).unwrap_or(at);
-    for (seq, _) in known.into_iter().filter(|(_, text)| is_settled_by(text, &success.attempt)) {
+    let (mut over, others): (Vec<_>, Vec<_>) =
+        known.into_iter().partition(|(_, text)| is_settled_by(text, &success.attempt));
+    // The same program may have failed for the same cause with other options: "train.py --lr 1e-5".
+    let is_same = |(_, text): &(i64, String)| over.iter().any(|(_, other)| have_same_cause(text, other));
+    let same: Vec<_> = others.into_iter().filter(is_same).collect();
+    over.extend(same);
+    for (seq, _) in over {
         let Some(MemoryRow { memory: Memory { id, .. }, .. }) = rows.by_seq(seq)? else { continue };
         if rows.state_at(&id, &until)?.phase == Phase::Open {
             settled.push((id, at));

@@ -127,7 +127,11 @@ fn without_repeats(found: Vec<usize>, lines: &[&str]) -> Vec<usize> {
 
 /// Returns the stack frame in the project's code that is nearest to the cause.
 fn place(lines: &[&str], kinds: &[LineKind], causes: &[usize]) -> Option<String> {
-    let own: Vec<usize> = (0..lines.len()).filter(|at| kinds[*at] == LineKind::Own).collect();
+    let mut own: Vec<usize> = (0..lines.len()).filter(|at| kinds[*at] == LineKind::Own).collect();
+    // .NET names the files of some libraries, too, but without a folder.
+    if own.iter().any(|at| lines[*at].contains(['/', '\\'])) {
+        own.retain(|at| lines[*at].contains(['/', '\\']));
+    }
     let cause = causes.last().copied().unwrap_or_default();
     // Python prints frames before the cause, the nearest one last. Others print them after the cause, the nearest one first.
     let is_python = own.iter().any(|at| is_python_frame(lines[*at].trim_start()));

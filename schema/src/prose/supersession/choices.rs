@@ -1,14 +1,17 @@
 //! What a statement chooses, defines and changes.
 
-use super::given_up::{CHANGES_TO, PREFERENCE_REACH};
+use super::given_up::{CHANGES_TO, PREFERENCE_REACH, thrown_out};
 use crate::model::word_list::WordList;
 use crate::prose::terms::{ProseToken, last_clause};
 
-/// Returns the names that a text chooses: after "use", "with", "to" and similar words, before a Korean particle of means, or before a Korean
-/// verb of choice: "Redis를 쓰자", "MediaConvert 쓰죠".
+/// Returns the names that a text chooses: after "use", "with", "to" and similar words, where it stores something, before a Korean particle
+/// of means, or before a Korean verb of choice: "Redis를 쓰자", "MediaConvert 쓰죠".
 pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
     static BEFORE: WordList = WordList::words("use using uses with via to is are choose chose pick picked adopt on");
     static VERBS: WordList = WordList::words("쓰 쓴 써 사용 채택 선택");
+    static STORED: WordList = WordList::words("cache cached keep kept live put save saved store stored");
+    static STORES: WordList = WordList::words("저장 보관 두 둔 둡 뒀 쌓 넣");
+    const STORED_REACH: usize = 5;
     // Without a particle, "Redis 사용량" and "Kibana 사용 금지" choose nothing.
     static PROPOSALS: WordList = WordList::words("쓰자 쓰죠 쓰시죠 씁시다 써요 쓴다 쓸게 쓸게요");
     let mut found = Vec::new();
@@ -39,7 +42,11 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
         // "BLE." and "Pagefind it is."
         let behind = || tokens[1..].iter().map(|next| next.text.as_str());
         let is_reply = at == 0 && (tokens.len() == 1 || behind().eq(["it", "is"]));
-        if follows_choice_word || by_particle || by_verb || is_defined || is_reply {
+        // "Sessions are stored in Redis", "세션은 Redis에 저장한다"
+        let mut stored = tokens[clause..at].iter().rev().skip(1).take(STORED_REACH);
+        let is_place = before == Some("in") && stored.any(|word| STORED.contains(&word.text))
+            || token.particle == "에" && tokens.get(at + 1).is_some_and(|next| STORES.begins(&next.text));
+        if is_place || follows_choice_word || by_particle || by_verb || is_defined || is_reply {
             found.push(token.text.clone());
         }
     }
@@ -98,13 +105,11 @@ pub(super) fn is_change(tokens: &[ProseToken], at: usize, token: &ProseToken) ->
          switching update updated",
     );
     static KOREAN: WordList = WordList::words(
-        "이제 앞으로 갈아타 갈아탈 갈아탑 갈아탔 바꾸 바꿔 바꿨 변경 전환 교체 올리 올려 내리 내려 늘리 늘려 줄이 줄여 되돌리 정정 대신",
+        "이제 앞으로 갈아타 갈아탈 갈아탑 갈아탔 바꾸 바꿔 바꿨 변경 전환 교체 옮기 옮겨 옮깁 올리 올려 내리 내려 늘리 늘려 줄이 줄여 되돌리 정정 대신",
     );
     if token.text.is_ascii() {
         let after_all = token.text == "after" && tokens.get(at + 1).is_some_and(|next| next.text == "all");
-        let is_out = |next: &ProseToken| next.text == "out" && !next.begins_clause;
-        let throws_out = token.text == "throw" && tokens[at + 1..].iter().take(5).any(is_out);
-        return after_all || throws_out || ENGLISH.contains(&token.text);
+        return after_all || thrown_out(tokens, at).is_some() || ENGLISH.contains(&token.text);
     }
     KOREAN.begins(&token.text)
 }

@@ -79,6 +79,14 @@ static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
     (Scope::Removed, WordList::words("remove removed delete deleted uninstalled")),
 ];
 
+/// Verbs that give up what is between them and "out": "throw LaunchDarkly out"; and verbs that give up what follows "out of": "take the
+/// previews out of SQLite".
+static THROWS: WordList = WordList::words("kick rip ripped tear threw throw");
+static TAKES: WordList = WordList::words("get move moved moving pull pulled take taking took");
+
+/// How many words may be before "out".
+const OUT_REACH: usize = 5;
+
 /// Nouns for parts whose removal removes the whole thing.
 pub(super) static PARTS: WordList = WordList::words(
     "client code config dependency driver integration library module package provider service setup store support",
@@ -183,6 +191,9 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     if let Some(subject) = failed_subject(tokens, at) {
         return Some(subject);
     }
+    if let Some(thrown) = thrown_out(tokens, at) {
+        return Some(thrown);
+    }
     // "no brew at all"
     let is_at_all = |offset: usize| word(offset) == Some("at") && word(offset + 1) == Some("all");
     let clause = if tokens[at].begins_clause { &[] } else { &tokens[last_clause(&tokens[..at])..at] };
@@ -263,6 +274,29 @@ fn failed_subject(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     let start = last_clause(&tokens[..at]);
     // A longer subject is too specific to match.
     Some(collect(&tokens[start..at], Scope::All)).filter(|given_up| (1..=3).contains(&given_up.terms.len()))
+}
+
+/// Returns what people throw out, or what they take something out of.
+pub(super) fn thrown_out(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
+    let verb = &tokens[at];
+    let clause = if verb.begins_clause { &[] } else { &tokens[last_clause(&tokens[..at])..at] };
+    let (throws, takes) = (THROWS.contains(&verb.text), TAKES.contains(&verb.text));
+    if !throws && !takes || !is_of_people(clause) {
+        return None;
+    }
+    let rest = &tokens[at + 1..];
+    let clause_end = rest.iter().position(|token| token.begins_clause).unwrap_or(rest.len());
+    let end = rest[..clause_end].iter().take(OUT_REACH).position(|token| token.text == "out").filter(|end| *end > 0)?;
+    let behind = &rest[end + 1..clause_end];
+    match behind.first() {
+        Some(of) if of.text == "of" && takes => {
+            let place = behind[1..].iter().take_while(|token| !ENDS.contains(&token.text)).count();
+            let subject = collect(&rest[..end], Scope::Subject).terms;
+            Some(GivenUp { subject, ..collect(&behind[1..=place], Scope::Subject) })
+        }
+        Some(of) if of.text == "of" => None,
+        _ => throws.then(|| collect(&rest[..end], Scope::All).limited()),
+    }
 }
 
 /// Returns the phrases of a list with which the tokens begin.

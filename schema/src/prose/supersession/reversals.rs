@@ -28,7 +28,7 @@ static COMPLAINTS: WordList = WordList::words(
      flaky hangs leaked leaking leaks loses overloaded slow timeouts unmaintained unusable",
 );
 static KOREAN_COMPLAINTS: WordList = WordList::phrases(
-    "깨지|깨져|깨집|느리|느려|느립|죽어|죽었|죽습|죽는|비싸|비쌉|요금|터져|터졌|밀려|밀립|잘라|잘립|잘려|반토막|틀려|틀립|안 울|누락|막혀|막힙|막혔|꼬여|꼬입|멈춰|멈춥|멈춘|유실|날아|크래시|사람이 없",
+    "깨지|깨져|깨집|느리|느려|느립|죽어|죽었|죽습|죽는|비싸|비쌉|요금|터져|터졌|밀려|밀립|잘라|잘립|잘려|반토막|틀려|틀립|안 울|누락|막혀|막힙|막혔|꼬여|꼬입|멈춰|멈춥|멈춘|유실|날아|크래시|사람이 없|답이 없|한계가|한계다|무리야|무리다",
 );
 
 /// Returns a statement that gives up the name or the number that a complaint in a prompt begins with, if a later sentence changes to something
@@ -51,9 +51,12 @@ pub fn left_for_another(prompt: &str) -> Option<Statement> {
     let mut left =
         GivenUp { terms: Vec::new(), names: Vec::new(), quantities: Vec::new(), scope: Scope::Chosen, subject };
     for (tokens, _) in parsed[..at].iter().zip(&complaints).filter(|(_, complains)| **complains) {
-        let first = tokens.iter().filter(|token| token.is_term()).take(FIRST).enumerate();
-        // A capital letter at the beginning of a sentence says nothing.
-        let names = first.filter(|(at, token)| *at == 0 || token.is_name).map(|(_, token)| &token.text);
+        // A capital letter at the beginning of a sentence says nothing. "MMKV로는 답이 없네" names it later, too.
+        let is_left = |(at, token): &(usize, &ProseToken)| {
+            *at == 0 || token.is_name && (*at < FIRST || matches!(token.particle, "로는" | "으로는"))
+        };
+        let of_sentence = tokens.iter().filter(|token| token.is_term()).enumerate();
+        let names = of_sentence.filter(is_left).map(|(_, token)| &token.text);
         left.names.extend(names.filter(|name| !kept.contains(&name.as_str())).cloned());
         // "512로 자르니까"
         let number = tokens.first().filter(|first| first.is_means());

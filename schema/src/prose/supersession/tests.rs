@@ -28,6 +28,15 @@ fn replaces(newer: &str, older: &str) -> bool {
 #[case::japanese("やっぱり Firestore はやめて PostgreSQL にする", "打刻データは Firestore に保存することにした")]
 #[case::flop("The dialog was a flop.", "We show a warning dialog before somebody overwrites a colleague")]
 #[case::unworkable("HDF5 has proved unworkable.", "Then we take HDF5, our viewer can show it")]
+#[case::thrown_out(
+    "Throw LaunchDarkly out, keep the flags in Postgres.",
+    "I'd go with LaunchDarkly for the experiment"
+)]
+#[case::taken_out_of(
+    "Take the previews out of SQLite: plain files in folders",
+    "Keep previews as blobs in one SQLite file"
+)]
+#[case::stored_elsewhere("이제 메모 저장을 SQLite로 옮기자", "메모는 MMKV에 저장돼.")]
 #[case::goes_away("A change goes out a day before, and the hook goes away.", "Turn the job into a pre-upgrade hook")]
 #[case::after_all("we're doing rollback after all", "stay on lockstep with 5 frames, rollback is a rabbit hole")]
 #[case::korean_failed("로컬 알림 망했다.", "복약 알림은 앱에서 로컬 알림으로 돌리자")]
@@ -79,6 +88,7 @@ fn change_replaces_the_older_statement(#[case] newer: &str, #[case] older: &str)
 #[case::order("Send the invoice after all retries of the mail", "Use Postgres for the invoice")]
 #[case::korean_event("빌드 망했네", "빌드는 Bazel로 한다")]
 #[case::korean_cause("결국 Postgres로 가는 커넥션이 막힌 거였어", "주문은 Postgres로 저장하고 30일 보관")]
+#[case::out_of("Throw the LaunchDarkly client out of the loop.", "I'd go with LaunchDarkly for the experiment")]
 #[case::no_flop("The dialog was not a failure.", "We show a warning dialog before somebody overwrites a colleague")]
 #[case::korean_qualified("리프레시 토큰 만료는 30일", "액세스 토큰 만료는 15분")]
 #[case::one_ordinary_word("Lists have a cursor; page numbers are gone.", "The metrics page is refreshed once a second")]
@@ -209,6 +219,11 @@ fn most_replacements_are_found_with_few_errors() {
 #[case::without_a_particle(
     "지난달 MediaConvert 요금이 1,400만 원 나왔습니다. 중단하고 사내 GPU 서버에서 NVENC로 직접 인코딩합시다.",
     "운영할 사람이 없으니 MediaConvert 쓰죠.",
+    true
+)]
+#[case::no_answer(
+    "검색이 들어가야 하는데 MMKV로는 답이 없네. 메모 저장을 SQLite로 옮기자",
+    "메모와 대기열이 MMKV에 저장돼",
     true
 )]
 #[case::english("Redis loses writes and crashes daily. Move the queue to SQS.", "Use Redis for the queue", true)]

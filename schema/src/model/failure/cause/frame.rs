@@ -25,7 +25,9 @@ pub(super) fn frame<'l>(line: &'l str, following: &[&'l str]) -> Option<&'l str>
         // gdb, sanitizers and PHP.
         let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
         let place = rest.rsplit_once(" at ").or_else(|| rest.rsplit_once(" from ")).map(|(_, place)| place);
-        return Some(place.or_else(|| rest.split_whitespace().last()).unwrap_or(rest));
+        let place = place.or_else(|| rest.split_whitespace().last()).unwrap_or(rest);
+        // "#0 0x000055d0f1a2 llvm::sys::PrintStackTrace"
+        return Some(if place.contains(['/', '\\', '.']) { place } else { "<function>" });
     }
     if let Some(rest) = bare.strip_prefix("from ").filter(|rest| is_indented && rest.contains(".rb:")) {
         return Some(rest);

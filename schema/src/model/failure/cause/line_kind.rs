@@ -49,7 +49,7 @@ pub(super) fn line_kind(line: &str, following: &[&str], project: &str) -> (LineK
 
 fn is_noise(bare: &str) -> bool {
     static STARTS: WordList = WordList::phrases(
-        "Traceback (most recent call last)|Stack trace:|stack backtrace:|goroutine |note: run with|note: Some details|\
+        "Traceback (most recent call last)|Stack trace:|Stack dump:|stack backtrace:|goroutine |note: run with|note: Some details|\
          exit status|Compiling |Finished |Downloaded |Downloading |Running |Checking |Blocking waiting|\
          For more information about this error|npm ERR! A complete log|npm error A complete log|npm ERR! code|\
          npm error code|> Task :|BUILD FAILED|FAILURE: |Execution failed for task|* What went wrong|\

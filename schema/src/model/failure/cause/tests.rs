@@ -64,6 +64,21 @@ fn cause_in_go_panic() {
 }
 
 #[test]
+fn frames_without_a_file_or_a_folder_are_not_shown() {
+    check(
+        "Assertion `!Use.isTied()' failed.\nStack dump:\n#0 0x000055d0f1a2 llvm::sys::PrintStackTrace\n#1 0x00007f31c2d0 __restore_rt",
+        &["Assertion `!Use.isTied()' failed."],
+    );
+    check(
+        "Unhandled exception. Renci.SshConnectionException: Key exchange failed.\n   at Renci.Session.Connect() in Session.cs:line 671\n   at Probe.Main() in tools/Probe.cs:line 19",
+        &[
+            "Unhandled exception. Renci.SshConnectionException: Key exchange failed.",
+            "at Probe.Main() in tools/Probe.cs:line 19",
+        ],
+    );
+}
+
+#[test]
 fn cause_in_go_test_report() {
     check(
         "--- FAIL: TestParse (0.00s)\n    parse_test.go:31: got 3, want 4\nFAIL\nFAIL\texample.com/parse\t0.004s\nFAIL\n",
