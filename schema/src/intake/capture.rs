@@ -61,7 +61,7 @@ pub fn commit_all(store: &mut Store, memories: &[PreparedMemory]) -> Vec<Result<
         let same = 1 + rest.iter().take_while(|other| other.log_kind() == first.log_kind()).count();
         match commit_to_log(store, &memories[outcomes.len()..][..same]) {
             Ok(saved) => outcomes.extend(saved.into_iter().map(Ok)),
-            // If a batch fails, try its memories one by one, so that each gets its own error.
+            // If a batch fails, store its first memory alone and try the rest as a batch again, so that only the faulty ones fail.
             Err(_) if same > 1 => outcomes.push(commit(store, first)),
             Err(error) => outcomes.push(Err(error)),
         }
@@ -141,7 +141,11 @@ impl CaptureTransaction<'_> {
             if let WriteTarget::Write(log) = &mut self.target {
                 memory.at = log.time_of_repeat(&memory)?.unwrap_or(memory.at);
             }
-            if let Some(row) = find_duplicate(self.rows, &mut memory, self.kind)? {
+            let duplicate = match assign_free_id(self.rows, &mut memory, self.kind)? {
+                Some(row) => Some(row),
+                None => find_duplicate(self.rows, &memory, self.kind)?,
+            };
+            if let Some(row) = duplicate {
                 if self.is_in_file(&row)? {
                     self.confirm(&row, &memory, prepared)?;
                     if memory.attributes.done && row.is_open_task() && !is_replay {
@@ -332,10 +336,8 @@ pub fn confirmation(session_id: &str, code: &CodeContext) -> Map<String, Value> 
     fields
 }
 
-/// Returns the memory that this text repeats: the same event, the same text in this session a moment ago, an answer without a new prompt
-/// (hosts end a turn again after a hook or a background task continued it), or the same conclusion at any time. A memory in a log does not
-/// count for a text that is saved to long-term memory.
-fn find_duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Result<Option<MemoryRow>> {
+/// Sets the first free id of the memory, or returns the row that already has this text in this second.
+fn assign_free_id(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Result<Option<MemoryRow>> {
     let long_term = kind == LogKind::LongTerm;
     for ordinal in 0.. {
         memory.id = MemoryId::derive(&memory.session_id, memory.kind, &memory.at, &memory.content, ordinal);
@@ -346,6 +348,14 @@ fn find_duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlit
             None => break,
         }
     }
+    Ok(None)
+}
+
+/// Returns the memory with another id that this text repeats: the same text in this session a moment ago, an answer without a new prompt
+/// (hosts end a turn again after a hook or a background task continued it), or the same conclusion at any time. A memory in a log does not
+/// count for a text that is saved to long-term memory.
+fn find_duplicate(rows: Rows<'_>, memory: &Memory, kind: LogKind) -> rusqlite::Result<Option<MemoryRow>> {
+    let long_term = kind == LogKind::LongTerm;
     let bound = |seconds| Moment::from_unix(memory.at.unix() + seconds, Some(0)).map(|at| at.utc()).unwrap_or_default();
     let places = if long_term { &[true][..] } else { &[false, true] };
     for in_long_term in places {

@@ -106,8 +106,8 @@ impl LogWriter {
 
     /// Whether no other program has changed the file lately.
     pub(crate) fn is_quiet(&self) -> bool {
-        let quiet = 0..log_file::QUIET_TIME.as_millis() as i64;
-        self.saved_at.is_none_or(|at| !quiet.contains(&(now_millis() - at)))
+        let recent = 0..log_file::QUIET_TIME.as_millis() as i64;
+        self.saved_at.is_none_or(|at| !recent.contains(&(now_millis() - at)))
     }
 
     pub(crate) fn name(&self) -> &str {
