@@ -203,8 +203,8 @@ pub fn rewrite_with(
         let stamp = FileStamp::read(path);
         let before = read_for_change(path)?;
         let Some(after) = edit(&before) else { return Ok(false) };
-        let is_settled = last.is_still_true(stamp) || FileState::read(path).is_quiet();
-        if is_settled && replace_if_unchanged(path, stamp, &before, &after)? {
+        let may_replace = last.is_still_true(stamp) || FileState::read(path).is_quiet();
+        if may_replace && replace_if_unchanged(path, stamp, &before, &after)? {
             return Ok(true);
         }
         if Instant::now() >= deadline {
@@ -212,7 +212,7 @@ pub fn rewrite_with(
             let source = io::Error::new(io::ErrorKind::ResourceBusy, text);
             return Err(LogFileError { doing: "rewrite", path: path.to_owned(), source });
         }
-        if !is_settled {
+        if !may_replace {
             thread::sleep(PAUSE);
         }
     }

@@ -14,7 +14,7 @@ use crate::log::log_file;
 use crate::log::{LogKind, parse};
 use crate::model::memory::{Memory, MemoryId};
 
-/// Settles claims to ids. Rows may be older than their files, so the files are read, each once.
+/// Assigns ids to entries that claim them. Rows may be older than their files, so the files are read, each once.
 #[derive(Debug)]
 pub(crate) struct IdClaims {
     layout: Layout,
@@ -25,8 +25,8 @@ pub(crate) struct IdClaims {
 /// The row of an entry that is in its file, with its local day there.
 type StandingClaim = (MemoryRow, NaiveDate);
 
-/// The settled id of an entry, and its row.
-pub(super) struct SettledClaim {
+/// The id that an entry gets, and its row.
+pub(super) struct AssignedId {
     pub(super) id: MemoryId,
     pub(super) row: Option<MemoryRow>,
     /// Conflicting rows that no longer have an entry.
@@ -38,8 +38,8 @@ impl IdClaims {
         Self { layout: layout.clone(), read: HashMap::new() }
     }
 
-    /// Settles the id of the entry of `memory` in the file at `path`, and updates the other entries that claim it.
-    pub(super) fn settle_id(&mut self, rows: Rows<'_>, memory: &Memory, path: &str) -> rusqlite::Result<SettledClaim> {
+    /// Assigns an id to the entry of `memory` in the file at `path`, and updates the other entries that claim it.
+    pub(super) fn assign_id(&mut self, rows: Rows<'_>, memory: &Memory, path: &str) -> rusqlite::Result<AssignedId> {
         let claim = &memory.id;
         let (mut standing, mut removed) = self.claimants(rows, claim, Some(path))?;
         let mine = standing.iter().position(|(row, _)| row.path == path);
@@ -69,7 +69,7 @@ impl IdClaims {
         if let Some(row) = best.filter(|row| row.memory.id != *claim) {
             rows.set_id(row.seq, claim)?;
         }
-        Ok(SettledClaim { id, row: mine, removed })
+        Ok(AssignedId { id, row: mine, removed })
     }
 
     /// Passes the id of a deleted row to the best of the other entries that claim it.

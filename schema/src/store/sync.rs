@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 
-use super::id_claims::{IdClaims, SettledClaim};
+use super::id_claims::{AssignedId, IdClaims};
 use super::memory_row::EntryState;
 use super::{MemoryRow, Rows, Store, StoreAccess, StoreError};
 use crate::files::crash_point;
@@ -259,7 +259,7 @@ impl Store {
         for memory in parsed.entries.into_iter().map(|entry| entry.memory) {
             let own = existing.remove(&memory.id).or_else(|| existing.remove(&memory.id.for_copy(path)));
             match own {
-                // Neither its claim nor its day changed, so its id is settled already.
+                // Neither its claim nor its day changed, so its id stays.
                 Some(row) if is_same(&row.memory, &Memory { id: row.memory.id.clone(), ..memory.clone() }) => {
                     if row.is_pending() {
                         changes.push(RowChange::MarkWritten(row.seq));
@@ -362,7 +362,7 @@ impl SyncBatch {
 
     fn apply(&mut self, rows: Rows<'_>, change: &RowChange) -> rusqlite::Result<()> {
         match change {
-            RowChange::Upsert(memory) => self.settle(rows, memory),
+            RowChange::Upsert(memory) => self.upsert(rows, memory),
             RowChange::MarkWritten(seq) => rows.set_entry_state(*seq, &self.path, EntryState::Found),
             RowChange::MarkOverwritten(read) => match read.if_unchanged(rows)? {
                 Some(row) => rows.set_entry_state(row.seq, &self.path, EntryState::Overwritten),
@@ -382,9 +382,9 @@ impl SyncBatch {
         Ok(())
     }
 
-    /// Looks up the row again within the transaction, because a capture or another process may have added it.
-    fn settle(&mut self, rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<()> {
-        let SettledClaim { id, row, removed } = self.claims.settle_id(rows, memory, &self.path)?;
+    /// Inserts or updates the row of an entry. Looks it up again within the transaction, because another process may have added it.
+    fn upsert(&mut self, rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<()> {
+        let AssignedId { id, row, removed } = self.claims.assign_id(rows, memory, &self.path)?;
         self.report.removed += removed.len();
         self.touched.extend(removed.into_iter().map(|row| row.memory.session_id));
         let memory = Memory { id, ..memory.clone() };

@@ -22,7 +22,7 @@ const MOST_READ: u64 = 8 * 1024 * 1024;
 const MOST_KNOWN: usize = 4_096;
 
 /// A file that was written less than this before it was read may be written again with the same stamp.
-const SETTLED: Duration = Duration::from_secs(2);
+const STAMP_UNCERTAIN_FOR: Duration = Duration::from_secs(2);
 
 /// The most anchors that one line describes.
 const DESCRIBED: usize = 2;
@@ -137,7 +137,7 @@ impl ChangeDetector {
         let Some((file, metadata)) = self.find(&anchor.path) else { return CodeState::Gone };
         let written = metadata.modified().ok().and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
         let seconds = written.map(|written| written.as_secs().cast_signed() - since.unix());
-        let is_older = seconds.is_some_and(|seconds| seconds < -SETTLED.as_secs().cast_signed());
+        let is_older = seconds.is_some_and(|seconds| seconds < -STAMP_UNCERTAIN_FOR.as_secs().cast_signed());
         if metadata.len() == anchor.size && is_older {
             return CodeState::Same;
         }
@@ -164,8 +164,9 @@ impl ChangeDetector {
         self.unread -= metadata.len();
         let Ok(bytes) = regular_file::read(file, LARGEST_FILE) else { return CodeState::MayHaveChanged };
         let state = compare_bytes(anchor, &bytes);
-        let is_settled = metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > SETTLED));
-        if let Some(stamp) = stamp.filter(|_| is_settled) {
+        let is_stamp_certain =
+            metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > STAMP_UNCERTAIN_FOR));
+        if let Some(stamp) = stamp.filter(|_| is_stamp_certain) {
             self.known.insert(anchor.clone(), (stamp, state));
         }
         state

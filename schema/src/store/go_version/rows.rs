@@ -33,7 +33,7 @@ pub(super) enum GoTime {
 }
 
 impl GoMemory {
-    /// Takes over what the log has of this memory, and settles its id.
+    /// Takes over what the log has of this memory, and decides its id.
     pub(super) fn complete_from_log(&mut self, in_log: Option<&Memory>) {
         if let Some(in_log) = in_log {
             let is_completed = !in_log.kind.is_event() && !has_derived_id(in_log);
