@@ -194,7 +194,7 @@ impl Separator {
     ) -> Option<Self> {
         let is_quoted = closers.contains(['"', '\'', '`']);
         let before = &site.text[..name.start];
-        if Self::is_pair(blanks > 0 || is_quoted, cursor) {
+        if Self::skip_value_attribute(blanks > 0 || is_quoted, cursor) {
             return Some(Self::Pair);
         }
         let separator = if ["===", "==", "!==", "!="].iter().any(|sign| cursor.eat(sign)) {
@@ -213,7 +213,7 @@ impl Separator {
             }
         } else if cursor.peek() == Some('>') || before.ends_with('<') {
             let is_element = closers.is_empty();
-            return Self::is_tag(cursor).then_some(if is_element { Self::Tag } else { Self::Content });
+            return Self::skip_tag_end(cursor).then_some(if is_element { Self::Tag } else { Self::Content });
         } else if is_quoted && (is_argument(before) || closers.contains("]'")) && cursor.eat(",")
             || cursor.peek() == Some('|') && is_table_row(before) && cursor.eat("|")
             || is_quoted && [".type(", ".fill(", ".send_keys(", ".sendKeys("].iter().any(|input| cursor.eat(input))
@@ -231,20 +231,20 @@ impl Separator {
         Some(separator)
     }
 
-    /// Moves past the end of a tag, which may have attributes.
-    fn is_tag(cursor: &mut TextCursor<'_>) -> bool {
+    /// Moves past the end of a tag, which may have attributes; returns whether there was one.
+    fn skip_tag_end(cursor: &mut TextCursor<'_>) -> bool {
         cursor.take(MAX_AFFIX_LENGTH, |character| !matches!(character, '>' | '<' | '\n'));
-        let is_tag = cursor.eat(">");
+        let has_end = cursor.eat(">");
         let mut ahead = cursor.clone();
         ahead.take(MAX_AFFIX_LENGTH, char::is_whitespace);
         if ahead.eat("<![CDATA[") || ahead.eat_ignoring_case("<value>") {
             *cursor = ahead;
         }
-        is_tag
+        has_end
     }
 
-    /// Moves past `value=`, which may be on the next line or after another attribute.
-    fn is_pair(mut is_apart: bool, cursor: &mut TextCursor<'_>) -> bool {
+    /// Moves past `value=`, which may be on the next line or after another attribute; returns whether there was one.
+    fn skip_value_attribute(mut is_apart: bool, cursor: &mut TextCursor<'_>) -> bool {
         let mut ahead = cursor.clone();
         let is_filler =
             |character: char| character.is_whitespace() || matches!(character, ',' | '"' | '\'' | '\\' | '{');
