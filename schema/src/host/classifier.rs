@@ -118,8 +118,7 @@ pub fn likeliest_kind(text: &str) -> Option<MemoryType> {
 /// Returns the conclusions with enough confidence, with the sentences that belong to them.
 fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], least: &[f32; 6]) -> Vec<Conclusion> {
     let mut found: Vec<Conclusion> = Vec::new();
-    // The last accepted sentence, its passage, and how many sentences its conclusion has.
-    let mut last = (usize::MAX, 0, 0);
+    let mut last: Option<LastAccepted> = None;
     let retraction = plain::last_retraction(text).unwrap_or_default();
     let asks = message.iter().any(|judged| judged.is_question);
     let least_plain = if asks { LEAST_PLAIN_WITH_QUESTION } else { LEAST_PLAIN };
@@ -127,67 +126,95 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
         let range = judged.sentence.range.clone();
         let sentence = &text[range.clone()];
         let step = is_listed_step(text, message, judged).then_some(OPEN_STEP);
-        let least_columns = if step.is_some() { LEAST_STEP } else { LEAST_COLUMNS };
-        let is_heading = judged.sentence.place == Place::Heading;
-        // A sentence with a secret is an instruction for now, and says little without the secret.
-        let is_redacted = sentence.contains("[redacted: ");
-        let is_taken_back = judged.speaker == Speaker::Person && range.end <= retraction;
-        if judged.is_question
-            || is_heading
-            || is_taken_back
-            || is_redacted
-            || cues::names_no_step(sentence)
-            || !fits(sentence, least_columns)
-        {
+        if is_excluded(sentence, judged, step, retraction) {
             continue;
         }
-        let is_japanese = sentence.chars().any(is_kana);
-        let is_plain_step =
-            step.is_some() && is_below_steps(text, message, judged) || cues::begins_with_steps_heading(sentence);
-        let stated = match is_japanese {
-            false if is_plain_step => Some(OPEN_STEP),
-            true => step.or_else(|| cues::japanese_kind(sentence)),
-            false => {
-                let may_be_plain = judged.speaker == Speaker::Person && any(probabilities) >= least_plain;
-                let plain = || may_be_plain.then(|| plain::plain_kind(sentence)).flatten();
-                stated_kind(sentence, judged.speaker, probabilities, step).or_else(plain)
-            }
-        };
-        // The network knows no Japanese, so its guesses do not count.
-        if is_japanese && stated.is_none() {
-            continue;
-        }
-        let (class, confidence) = match stated {
-            Some(class) => (class, probabilities[class].max(least[class])),
-            None => confidence(probabilities),
-        };
-        let teaches = matches!(class, LEARNING | ERROR_FIX) && stated.is_none();
-        if teaches && judged.speaker == Speaker::Person && plain::is_request(sentence) {
-            continue;
-        }
+        let judged_kind = judge_sentence(text, message, judged, probabilities, step, least_plain, least);
+        let Some((class, confidence)) = judged_kind else { continue };
         let kind = KINDS[class];
         let has_cue = confidence < least[class] && cues::has_cue(class, sentence);
-        let least = if has_cue { least[class] * WITH_CUE } else { least[class] };
+        let needed = if has_cue { least[class] * WITH_CUE } else { least[class] };
         let passage = judged.sentence.passage;
-        let is_next = last.0.wrapping_add(1) == index && last.1 == passage;
-        let is_reason = is_next && plain::is_reason(sentence);
-        if let Some(before) = found.last_mut().filter(|before| is_next && (before.kind == kind || is_reason)) {
-            if confidence < least * NEIGHBOUR && !is_reason {
+        let previous = last.filter(|last| last.index + 1 == index && last.passage == passage);
+        let is_reason = previous.is_some() && plain::is_reason(sentence);
+        let continued = previous.zip(found.last_mut().filter(|before| before.kind == kind || is_reason));
+        if let Some((previous, before)) = continued {
+            if confidence < needed * NEIGHBOUR && !is_reason {
                 continue;
             }
             // Skip further sentences of the same kind: two are enough.
-            if last.2 < MOST_SENTENCES && fits(&text[before.range.start..range.end], LEAST_COLUMNS) {
+            if previous.sentences < MOST_SENTENCES && fits(&text[before.range.start..range.end], LEAST_COLUMNS) {
                 before.range.end = range.end;
                 before.confidence = before.confidence.max(confidence);
                 before.text = text[before.range.clone()].to_owned();
             }
-            last = (index, passage, last.2 + 1);
-        } else if confidence >= least {
+            last = Some(LastAccepted { index, passage, sentences: previous.sentences + 1 });
+        } else if confidence >= needed {
             found.push(Conclusion { kind, text: sentence.to_owned(), range, confidence });
-            last = (index, passage, 1);
+            last = Some(LastAccepted { index, passage, sentences: 1 });
         }
     }
     found.into_iter().flat_map(|conclusion| separate(text, conclusion)).collect()
+}
+
+/// The last sentence that belongs to a conclusion.
+#[derive(Debug, Clone, Copy)]
+struct LastAccepted {
+    index: usize,
+    passage: usize,
+    /// The number of this sentence in its conclusion, from 1.
+    sentences: usize,
+}
+
+/// Whether a sentence cannot be a conclusion. Sentences of a person up to `retraction` were taken back.
+fn is_excluded(sentence: &str, judged: &Judged, step: Option<usize>, retraction: usize) -> bool {
+    let least_columns = if step.is_some() { LEAST_STEP } else { LEAST_COLUMNS };
+    let is_heading = judged.sentence.place == Place::Heading;
+    // A sentence with a secret is an instruction for now, and says little without the secret.
+    let is_redacted = sentence.contains("[redacted: ");
+    let is_taken_back = judged.speaker == Speaker::Person && judged.sentence.range.end <= retraction;
+    judged.is_question
+        || is_heading
+        || is_taken_back
+        || is_redacted
+        || cues::names_no_step(sentence)
+        || !fits(sentence, least_columns)
+}
+
+/// Returns the class of a sentence and its confidence, or `None` if the sentence is certainly no conclusion.
+fn judge_sentence(
+    text: &str,
+    message: &[Judged],
+    judged: &Judged,
+    probabilities: &Probabilities,
+    step: Option<usize>,
+    least_plain: f32,
+    least: &[f32; 6],
+) -> Option<(usize, f32)> {
+    let sentence = &text[judged.sentence.range.clone()];
+    let is_japanese = sentence.chars().any(is_kana);
+    let is_plain_step =
+        step.is_some() && is_below_steps(text, message, judged) || cues::begins_with_steps_heading(sentence);
+    let stated = match is_japanese {
+        false if is_plain_step => Some(OPEN_STEP),
+        true => step.or_else(|| cues::japanese_kind(sentence)),
+        false => {
+            let may_be_plain = judged.speaker == Speaker::Person && any(probabilities) >= least_plain;
+            let plain = || may_be_plain.then(|| plain::plain_kind(sentence)).flatten();
+            stated_kind(sentence, judged.speaker, probabilities, step).or_else(plain)
+        }
+    };
+    if let Some(class) = stated {
+        return Some((class, probabilities[class].max(least[class])));
+    }
+    // The network knows no Japanese, so its guesses do not count.
+    if is_japanese {
+        return None;
+    }
+    let (class, confidence) = confidence(probabilities);
+    let teaches = matches!(class, LEARNING | ERROR_FIX);
+    let is_order = teaches && judged.speaker == Speaker::Person && plain::is_request(sentence);
+    (!is_order).then_some((class, confidence))
 }
 
 /// Separates the steps of a list in one sentence, because each has its own end.
