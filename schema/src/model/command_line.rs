@@ -3,16 +3,16 @@
 //! Unknown programs count as read-only, because a missing line is a smaller mistake than a memory full of noise. A script that is called by
 //! its path is unknown too, but counts as changing: nobody runs one just to look.
 
+mod main_commands;
 mod programs;
 mod split;
-mod tasks;
 
 use programs::{
     ALIASES, CHANGING, CHANGING_WITH, CONSTRUCTS, EXTENSIONS, INTERPRETERS, KEYWORDS, PRINT_ONLY_OPTIONS,
     READ_ONLY_WITH, SHELLS, VALUED, WRAPPERS,
 };
 
-pub(crate) use tasks::{MainCommand, is_answer, succeeded, tasks};
+pub(crate) use main_commands::{MainCommand, is_answer, main_commands, succeeded};
 
 use split::SimpleCommand;
 

@@ -11,7 +11,7 @@ pub(crate) use passed::all_passed;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::command_line::{MainCommand, succeeded, tasks};
+use crate::model::command_line::{MainCommand, main_commands, succeeded};
 use crate::model::memory::content_hash;
 
 /// The importance of the failures in a session, which deserve a second look.
@@ -47,8 +47,8 @@ impl Attempt {
         matches!(self.tool.as_str(), "Bash" | "PowerShell")
     }
 
-    fn tasks(&self) -> Vec<MainCommand> {
-        self.line().map(|line| tasks(&line)).unwrap_or_default()
+    fn main_commands(&self) -> Vec<MainCommand> {
+        self.line().map(|line| main_commands(&line)).unwrap_or_default()
     }
 
     /// Returns the commands that succeeded if this attempt did.
@@ -66,9 +66,9 @@ impl Attempt {
 
     /// Returns short keys of what this attempt is about. An attempt can settle a failure only if both share a key.
     pub fn topics(&self) -> Vec<String> {
-        let tasks = self.tasks();
-        let names = match (tasks.is_empty(), &self.input) {
-            (false, _) => tasks.iter().flat_map(MainCommand::topics).collect(),
+        let commands = self.main_commands();
+        let names = match (commands.is_empty(), &self.input) {
+            (false, _) => commands.iter().flat_map(MainCommand::topics).collect(),
             (true, input) => vec![format!("{} {}", self.tool, input.as_deref().unwrap_or_default())],
         };
         // Hashed, because a command line can contain a secret.
@@ -111,10 +111,10 @@ pub fn signature(content: &str) -> String {
     let (first, cause) = content.split_once('\n').unwrap_or((content, ""));
     // A text that does not come from a tool has to repeat word for word.
     let Some(attempt) = Attempt::of(content) else { return content.to_owned() };
-    let tasks = attempt.tasks();
-    let mut text = match tasks.is_empty() {
+    let commands = attempt.main_commands();
+    let mut text = match commands.is_empty() {
         true => first.to_owned(),
-        false => tasks.iter().map(MainCommand::line).collect::<Vec<_>>().join(" && "),
+        false => commands.iter().map(MainCommand::line).collect::<Vec<_>>().join(" && "),
     };
     for line in cause.lines() {
         text.push('\n');
@@ -158,7 +158,7 @@ pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
     if failed.input == success.input && failed.input.as_ref().is_some_and(|line| !line.contains('|')) {
         return true;
     }
-    let (failed, succeeded) = (failed.tasks(), success.succeeded());
+    let (failed, succeeded) = (failed.main_commands(), success.succeeded());
     // Among several commands the last one most likely failed; the others usually prepare it.
     let Some(task) = failed.last() else { return false };
     succeeded.iter().any(|done| {
@@ -186,7 +186,7 @@ pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
 /// Whether the last commands of two failures are the same program, and it reported the same cause.
 pub(crate) fn have_same_cause(a: &str, b: &str) -> bool {
     let parts = |text: &str| -> Option<(String, String)> {
-        let program = Attempt::of(text)?.tasks().pop()?.name;
+        let program = Attempt::of(text)?.main_commands().pop()?.name;
         Some((program, text.lines().nth(1)?.to_owned()))
     };
     parts(a).is_some_and(|one| parts(b) == Some(one))

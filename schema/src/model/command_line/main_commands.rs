@@ -186,10 +186,10 @@ fn run_remotely(simple: SimpleCommand) -> Vec<SimpleCommand> {
 }
 
 /// Returns the commands that a line is for, in order. If all commands only prepare something, all are returned.
-pub(crate) fn tasks(line: &str) -> Vec<MainCommand> {
-    let tasks: Vec<MainCommand> = commands(line).iter().filter_map(MainCommand::of).collect();
-    let meant: Vec<MainCommand> = tasks.iter().filter(|task| !LEADING.contains(&task.name)).cloned().collect();
-    if meant.is_empty() { tasks } else { meant }
+pub(crate) fn main_commands(line: &str) -> Vec<MainCommand> {
+    let all: Vec<MainCommand> = commands(line).iter().filter_map(MainCommand::of).collect();
+    let main: Vec<MainCommand> = all.iter().filter(|command| !LEADING.contains(&command.name)).cloned().collect();
+    if main.is_empty() { all } else { main }
 }
 
 /// Returns the commands that succeeded if the exit code of a line is 0.
@@ -212,7 +212,7 @@ pub(crate) fn succeeded(line: &str, passed: bool) -> Vec<MainCommand> {
 }
 
 fn is_check(simple: &SimpleCommand) -> bool {
-    MainCommand::of(simple).is_some_and(|task| task.is_check())
+    MainCommand::of(simple).is_some_and(|command| command.is_check())
 }
 
 /// Whether the output of a list has the result of its only check: the pipe leaves its end, or all lines with results. A check that
@@ -368,7 +368,7 @@ mod tests {
     #[case::several("npm ci && npm test", "npm ci; npm test")]
     #[case::only_looks("cat a.txt", "cat a.txt")]
     fn main_commands_of_a_line_are_found(#[case] line: &str, #[case] expected: &str) {
-        let found: Vec<String> = tasks(line).iter().map(MainCommand::line).collect();
+        let found: Vec<String> = main_commands(line).iter().map(MainCommand::line).collect();
         assert_eq!(found.join("; "), expected);
     }
 }
