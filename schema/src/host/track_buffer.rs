@@ -36,7 +36,7 @@ const CHANGE_LIMIT: usize = 16 * 1_024;
 
 /// How long an unused buffer stays, and an unused list of the memories that a session was given.
 const MAX_IDLE: Duration = Duration::from_hours(24);
-/// A review reads the lists of half a year, so that they stay a month longer.
+/// A review reads the lists of 180 days, so they stay a month longer.
 const MAX_GIVEN_IDLE: Duration = Duration::from_hours(210 * 24);
 
 /// A use of a file or a command, as a line of a buffer.

@@ -85,8 +85,9 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
         reports.iter().any(|(report, said)| {
             let all = task.unconditional_terms();
             let shared = count_shared_terms(all, said);
-            let is_enough = |(least, share): (usize, f32)| shared >= least && shared as f32 >= all.len() as f32 * share;
-            LEAST_SHARED.into_iter().any(is_enough)
+            let shares_enough =
+                |(least, share): (usize, f32)| shared >= least && shared as f32 >= all.len() as f32 * share;
+            LEAST_SHARED.into_iter().any(shares_enough)
                 || repeats_head(report, said, task)
                 || closings::is_named_in_japanese(report, task.text)
         })
