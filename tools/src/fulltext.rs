@@ -19,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use merge::Segment;
 use postings::{CachedPostings, Posting, PostingCursor};
-use top_documents::{PostingLeg, TopDocuments};
+use top_documents::{TermCursors, TopDocuments};
 
 /// A token of the index, or a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -134,9 +134,9 @@ impl<'c> FullText<'c> {
         let mut best = TopDocuments::new(limit);
         let removed = self.removed_documents()?;
         for segment in merge::segments(self.connection)? {
-            let legs =
-                ways.iter().map(|way| self.posting_leg(&segment, terms, corpus, way)).collect::<Result<Vec<_>>>()?;
-            top_documents::search_segment(legs.into_iter().flatten().collect(), &mut best, |number| {
+            let cursors =
+                ways.iter().map(|way| self.term_cursors(&segment, terms, corpus, way)).collect::<Result<Vec<_>>>()?;
+            top_documents::search_segment(cursors.into_iter().flatten().collect(), &mut best, |number| {
                 removed.binary_search(&number).is_ok()
             });
         }
@@ -147,19 +147,19 @@ impl<'c> FullText<'c> {
     }
 
     /// The documents of a segment with all these terms; `None` if it lacks one.
-    fn posting_leg(
+    fn term_cursors(
         &self,
         segment: &Segment,
         terms: &[QueryTerm],
         corpus: &CorpusStats,
         way: &[usize],
-    ) -> Result<Option<PostingLeg>> {
+    ) -> Result<Option<TermCursors>> {
         let mut cursors = Vec::with_capacity(way.len());
         for term in way {
             let Some(cursor) = self.cursor(segment, &terms[*term])? else { return Ok(None) };
             cursors.push((cursor, idf_weight(corpus.documents as f32, corpus.frequencies[*term] as f32)));
         }
-        Ok(PostingLeg::from_cursors(cursors))
+        Ok(TermCursors::from_cursors(cursors))
     }
 
     /// Document frequency of each term. For a prefix it is an upper bound.

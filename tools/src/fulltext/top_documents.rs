@@ -47,9 +47,9 @@ impl TopDocuments {
 
 /// A term in a segment, or several terms that a document must all have.
 #[derive(Debug)]
-pub(super) struct PostingLeg {
-    /// The rarest term. All cursors are at the same document, or this one is at its end.
-    lead: WeightedCursor,
+pub(super) struct TermCursors {
+    /// All cursors are at the same document, or this one is at its end.
+    rarest: WeightedCursor,
     others: Vec<WeightedCursor>,
 }
 
@@ -60,16 +60,16 @@ struct WeightedCursor {
     weight: u32,
 }
 
-impl PostingLeg {
+impl TermCursors {
     /// `None` without cursors.
     pub(super) fn from_cursors(cursors: Vec<(PostingCursor, u32)>) -> Option<Self> {
         let mut parts: Vec<WeightedCursor> =
             cursors.into_iter().map(|(cursor, weight)| WeightedCursor { cursor, weight }).collect();
-        let rarest = (0..parts.len()).min_by_key(|i| parts[*i].cursor.blocks_left())?;
-        let lead = parts.swap_remove(rarest);
-        let mut leg = Self { lead, others: parts };
-        leg.advance_to_common();
-        Some(leg)
+        let least = (0..parts.len()).min_by_key(|i| parts[*i].cursor.blocks_left())?;
+        let rarest = parts.swap_remove(least);
+        let mut term = Self { rarest, others: parts };
+        term.advance_to_common();
+        Some(term)
     }
 
     fn max_impact(&self) -> u32 {
@@ -77,7 +77,7 @@ impl PostingLeg {
     }
 
     fn document(&self) -> Option<u32> {
-        self.lead.cursor.document()
+        self.rarest.cursor.document()
     }
 
     /// The contribution to a document, if the cursor is at it.
@@ -87,17 +87,17 @@ impl PostingLeg {
     }
 
     fn advance(&mut self) {
-        self.lead.cursor.advance();
+        self.rarest.cursor.advance();
         self.advance_to_common();
     }
 
     fn seek(&mut self, document: u32) {
-        self.lead.cursor.seek(document);
+        self.rarest.cursor.seek(document);
         self.advance_to_common();
     }
 
-    /// The current blocks: a number that identifies them, the last document that all may hold, and their maximum
-    /// contribution.
+    /// The current blocks: their number, the last document that all may hold, and their maximum contribution. The number is the sum of
+    /// block numbers; cursors only advance, so equal sums mean equal blocks.
     fn block(&self) -> (usize, u32, u32) {
         self.parts().fold((0, 0, 0), |(numbers, reach, most), part| {
             let (number, lowest, max) = part.cursor.block();
@@ -106,23 +106,23 @@ impl PostingLeg {
     }
 
     fn parts(&self) -> impl Iterator<Item = &WeightedCursor> {
-        std::iter::once(&self.lead).chain(&self.others)
+        std::iter::once(&self.rarest).chain(&self.others)
     }
 
     /// Advances to the next document with all terms.
     fn advance_to_common(&mut self) {
         let mut matched = 0;
         while matched < self.others.len() {
-            let Some(document) = self.lead.cursor.document() else { return };
+            let Some(document) = self.rarest.cursor.document() else { return };
             let other = &mut self.others[matched].cursor;
             other.seek(document);
             match other.document() {
                 Some(found) if found == document => matched += 1,
                 Some(further) => {
-                    self.lead.cursor.seek(further);
+                    self.rarest.cursor.seek(further);
                     matched = 0;
                 }
-                None => return self.lead.cursor.end(),
+                None => return self.rarest.cursor.end(),
             }
         }
     }
@@ -130,13 +130,13 @@ impl PostingLeg {
 
 /// Collects the best documents of a segment, which is older than those searched before. `is_gone` returns whether a
 /// document is removed.
-pub(super) fn search_segment(mut legs: Vec<PostingLeg>, best: &mut TopDocuments, is_gone: impl Fn(u32) -> bool) {
-    legs.sort_by_key(PostingLeg::max_impact);
-    // Maximum contribution of each leg together with those before it.
-    let bounds: Vec<u32> = legs
+pub(super) fn search_segment(mut terms: Vec<TermCursors>, best: &mut TopDocuments, is_gone: impl Fn(u32) -> bool) {
+    terms.sort_by_key(TermCursors::max_impact);
+    // Maximum contribution of each term together with those before it.
+    let bounds: Vec<u32> = terms
         .iter()
-        .scan(0, |sum, leg| {
-            *sum += leg.max_impact();
+        .scan(0, |sum, term| {
+            *sum += term.max_impact();
             Some(*sum)
         })
         .collect();
@@ -147,31 +147,31 @@ pub(super) fn search_segment(mut legs: Vec<PostingLeg>, best: &mut TopDocuments,
         while bounds.get(essential).is_some_and(|bound| *bound <= threshold) {
             essential += 1;
         }
-        let (helping, leading) = legs.split_at_mut(essential);
-        let Some(document) = leading.iter().filter_map(PostingLeg::document).max() else { return };
+        let (helping, leading) = terms.split_at_mut(essential);
+        let Some(document) = leading.iter().filter_map(TermCursors::document).max() else { return };
         let helped = if essential == 0 { 0 } else { bounds[essential - 1] };
         // Equal blocks and threshold give the same answer as before.
-        let state = (essential, threshold, leading.iter().map(|leg| leg.block().0).sum::<usize>());
+        let state = (essential, threshold, leading.iter().map(|term| term.block().0).sum::<usize>());
         if checked != state {
             checked = state;
             if let Some(further) = skippable_until(leading, helped, threshold) {
-                leading.iter_mut().for_each(|leg| leg.seek(further));
+                leading.iter_mut().for_each(|term| term.seek(further));
                 continue;
             }
         }
         let mut score = 0;
-        for leg in leading {
-            if let Some(added) = leg.impact_at(document) {
+        for term in leading {
+            if let Some(added) = term.impact_at(document) {
                 score += added;
-                leg.advance();
+                term.advance();
             }
         }
-        for (leg, bound) in helping.iter_mut().zip(&bounds).rev() {
+        for (term, bound) in helping.iter_mut().zip(&bounds).rev() {
             if score + bound <= threshold {
                 break;
             }
-            leg.seek(document);
-            score += leg.impact_at(document).unwrap_or(0);
+            term.seek(document);
+            score += term.impact_at(document).unwrap_or(0);
         }
         if score > threshold && !is_gone(document) {
             best.insert(score, document);
@@ -181,11 +181,11 @@ pub(super) fn search_segment(mut legs: Vec<PostingLeg>, best: &mut TopDocuments,
 
 /// The document after the range that the current blocks share, if none of them can exceed the threshold. `None` if one may,
 /// or at the end.
-fn skippable_until(legs: &[PostingLeg], helped: u32, threshold: u32) -> Option<u32> {
-    let open = legs.iter().filter(|leg| leg.document().is_some());
+fn skippable_until(terms: &[TermCursors], helped: u32, threshold: u32) -> Option<u32> {
+    let open = terms.iter().filter(|term| term.document().is_some());
     let (mut most, mut lowest) = (helped, 0);
-    for leg in open {
-        let (_, reach, added) = leg.block();
+    for term in open {
+        let (_, reach, added) = term.block();
         most += added;
         lowest = lowest.max(reach);
     }
@@ -232,14 +232,14 @@ mod tests {
             let gone: HashSet<u32> = gone;
             let mut all: BTreeMap<u32, u32> = BTreeMap::new();
             for together in &lists {
-                let mut of_leg: BTreeMap<u32, (usize, u32)> = BTreeMap::new();
+                let mut of_term: BTreeMap<u32, (usize, u32)> = BTreeMap::new();
                 for (list, weight) in together {
                     for (document, impact) in list.iter().filter(|(document, _)| !gone.contains(document)) {
-                        let (held, score) = of_leg.entry(*document).or_default();
+                        let (held, score) = of_term.entry(*document).or_default();
                         (*held, *score) = (*held + 1, *score + weight * u32::from(*impact));
                     }
                 }
-                for (document, (_, score)) in of_leg.into_iter().filter(|(_, (held, _))| *held == together.len()) {
+                for (document, (_, score)) in of_term.into_iter().filter(|(_, (held, _))| *held == together.len()) {
                     *all.entry(document).or_default() += score;
                 }
             }
@@ -248,8 +248,8 @@ mod tests {
             expected.truncate(limit);
             let mut best = TopDocuments::new(limit);
             let cursor = |(list, weight): &(Vec<Posting>, u32)| (PostingCursor::new(LAST, list.len(), encode(LAST, list).into()), *weight);
-            let legs = lists.iter().filter_map(|together| PostingLeg::from_cursors(together.iter().map(cursor).collect()));
-            search_segment(legs.collect(), &mut best, |document| gone.contains(&document));
+            let terms = lists.iter().filter_map(|together| TermCursors::from_cursors(together.iter().map(cursor).collect()));
+            search_segment(terms.collect(), &mut best, |document| gone.contains(&document));
             prop_assert_eq!(best.into_sorted(), expected);
         }
     }
@@ -258,8 +258,8 @@ mod tests {
     fn a_limit_of_nothing_finds_nothing() {
         let list = [(5, 9), (3, 200)];
         let mut best = TopDocuments::new(0);
-        let leg = PostingLeg::from_cursors(vec![(PostingCursor::new(5, 2, encode(5, &list).into()), 10)]);
-        search_segment(leg.into_iter().collect(), &mut best, |_| false);
+        let term = TermCursors::from_cursors(vec![(PostingCursor::new(5, 2, encode(5, &list).into()), 10)]);
+        search_segment(term.into_iter().collect(), &mut best, |_| false);
         assert_eq!(best.into_sorted(), []);
     }
 }
