@@ -11,7 +11,9 @@ mod value;
 
 pub use crate::files::project::user_settings_file as user_file;
 pub use assign::{check_name, toml_literal};
-pub use load::{BRIEF_SIZES, LoadedSettings, SEARCH_RESULTS, SEARCH_TOKENS, Settings, SettingsOwner, load};
+pub use load::{
+    BRIEF_SIZES, CHARACTERS_PER_TOKEN, LoadedSettings, SEARCH_RESULTS, SEARCH_TOKENS, Settings, SettingsOwner, load,
+};
 pub use origins::{ExplainedSettings, Setting, SettingsFile, explain};
 pub use value::{BriefMode, Edits, EmbeddingProvider, LegWeights, SettingOrigin, parse_bytes, parse_days};
 

@@ -210,8 +210,8 @@ pub(super) const KEYS: [SettingKey; 28] = [
         variable: Some("JIKIME_SEARCH_MIN_SCORE"),
         values: "`\"auto\"` or a number from 0 to 1",
         default: "`\"auto\"`",
-        description: "Default score from which a hit is returned. `auto` is about 0.35, less for long questions and more in large stores, and adds weaker \
-                      answers if there are fewer than three hits. A number is exact.",
+        description: "Default score from which a hit is returned. Scores are adjusted for the length of the question and the size of the \
+                      store. `auto` is 0.35, and weaker answers may be added if there are fewer than three such hits. A number is exact.",
         rule: KeyRule::Free,
     },
     SettingKey {

@@ -41,6 +41,9 @@ pub const SEARCH_RESULTS: usize = 6;
 /// The default length of a search result, in tokens of about four bytes.
 pub const SEARCH_TOKENS: usize = 1_000;
 
+/// Estimated characters of a token.
+pub const CHARACTERS_PER_TOKEN: usize = 4;
+
 /// The hits of a search: as many as `maxResults` allows.
 const RESULTS: std::ops::RangeInclusive<usize> = 1..=50;
 
@@ -93,7 +96,7 @@ pub struct Settings {
     pub search_weights: Option<LegWeights>,
     /// The hits of a search that names no number.
     pub search_results: usize,
-    /// The least score of a hit of a search that names none, from 0 to 1. `None` depends on the question and the store.
+    /// The least score of a hit of a search that names none, from 0 to 1. `None` is 0.35, or less if there are few hits.
     pub search_min_score: Option<f64>,
     /// The length of a search result for a model, in tokens.
     pub search_tokens: usize,
@@ -188,7 +191,7 @@ pub(super) fn combine(
     let mut layers = SettingsLayers::default();
     user.into_iter().for_each(|path| layers.add_file(path, SettingsOwner::User));
     let user = layers.settings.clone();
-    // Only what forbids it counts in a project's file, whatever the environment says.
+    // A project's file can turn `other_projects` off, which the environment cannot overrule, but not on.
     layers.settings.other_projects = true;
     layers.add_file(project, SettingsOwner::Project);
     let may_be_read = std::mem::replace(&mut layers.settings.other_projects, user.other_projects);
@@ -201,13 +204,14 @@ pub(super) fn combine(
         ("anonymise", !settings.anonymise && user.anonymise),
         ("other_projects", may_be_read),
     ];
+    let refused: Vec<&str> = refused.into_iter().filter(|(_, is_refused)| *is_refused).map(|(name, _)| name).collect();
     settings.capture &= user.capture;
     settings.edits = settings.edits.min(user.edits);
     settings.conclusions &= user.conclusions;
     settings.anonymise |= user.anonymise;
     layers
         .accepted
-        .retain(|value| !matches!(value.origin, SettingOrigin::Project(_)) || !refused.contains(&(value.name, true)));
+        .retain(|value| !matches!(value.origin, SettingOrigin::Project(_)) || !refused.contains(&value.name));
     for (key, name) in KEYS.iter().filter_map(|key| Some((key, key.variable?))) {
         if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
             layers.set(key, &Value::String(value.into()), SettingOrigin::Environment(name), &name);

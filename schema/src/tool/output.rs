@@ -74,7 +74,8 @@ pub struct Hit {
     pub explanation: Option<String>,
 }
 
-/// How likely a hit answers the query. A hit below `Suggested` is not returned.
+/// How likely a hit answers the query. `High`: the first hit, from score 0.6 on and clearly ahead of the next one. All other hits are
+/// `Suggested`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
