@@ -22,6 +22,10 @@ use crate::prose::tasks;
 use crate::prose::terms::{ProseToken, terms, tokens};
 use crate::store::{ACKNOWLEDGEMENTS, MemoryFilter, MemoryRow, Rows};
 
+/// The labels of the lines of a summary, without the colon, and that of the changed files.
+pub const SUMMARY_LABELS: [&str; 6] = ["Outcome", "Open", CHANGED_LABEL, "Ran", "Failed", "About"];
+pub const CHANGED_LABEL: &str = "Changed";
+
 /// How many memories of a session are read, the last ones.
 const READ_MEMORIES: usize = 240;
 
@@ -262,6 +266,7 @@ impl SessionRecord {
         if !self.is_real() {
             return None;
         }
+        let [outcome, open, changed, ran, failed, about] = SUMMARY_LABELS;
         let mut lines: Vec<String> = Vec::new();
         lines.extend(self.title.as_deref().map(|title| shortened(title, LONGEST_TITLE)));
         let mut line = |label: &str, text: String| {
@@ -269,13 +274,13 @@ impl SessionRecord {
                 lines.push(format!("{label}: {text}"));
             }
         };
-        line("Outcome", self.outcome.as_ref().map(|(text, _)| text.clone()).unwrap_or_default());
-        line("Open", listed(&self.open_steps, 5, "; "));
-        line("Changed", listed(&self.files, 12, ", "));
-        line("Ran", listed(&self.commands, 6, "; "));
+        line(outcome, self.outcome.as_ref().map(|(text, _)| text.clone()).unwrap_or_default());
+        line(open, listed(&self.open_steps, 5, "; "));
+        line(changed, listed(&self.files, 12, ", "));
+        line(ran, listed(&self.commands, 6, "; "));
         let failures: Vec<String> = self.failures.iter().map(FailureRecord::describe).collect();
-        line("Failed", listed(&failures, 4, "; "));
-        line("About", topics(&self.turns).join(", "));
+        line(failed, listed(&failures, 4, "; "));
+        line(about, topics(&self.turns).join(", "));
         Some(lines.join("\n"))
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use schema::model::word_list::WordList;
+use schema::host::session_record::{CHANGED_LABEL, SUMMARY_LABELS};
 use schema::store::SessionRow;
 use serde::Serialize;
 use tools::engine::{Engine, HistoryFilter};
@@ -175,12 +175,12 @@ fn render_place(session: &SessionRow) -> String {
 
 /// The lines of a summary. If others follow, a part takes one line, and the first part at most two.
 fn summary_lines(summary: &str, room: usize, detail: SessionDetail) -> Vec<String> {
-    let is_composed = COMPOSED_PARTS.begins(summary);
+    let is_composed = SUMMARY_LABELS.iter().any(|label| has_label(summary, label));
     if detail == SessionDetail::Full {
         return summary.lines().map(one_line).flat_map(|line| wrap(&line, room)).collect();
     }
     // The files have a line of their own.
-    let mut parts = summary.lines().filter(|line| !line.starts_with(CHANGED_FILES)).map(one_line);
+    let mut parts = summary.lines().filter(|line| !has_label(line, CHANGED_LABEL)).map(one_line);
     let first = if is_composed { parts.next().unwrap_or_default() } else { one_line(summary) };
     let lines = wrap(&first, room);
     let more = if lines.len() > 2 { " …" } else { "" };
@@ -192,9 +192,10 @@ fn summary_lines(summary: &str, room: usize, detail: SessionDetail) -> Vec<Strin
     first.into_iter().chain(parts.filter(|_| is_composed).map(|part| fit_columns(&part, room))).collect()
 }
 
-/// The beginnings of the parts of a summary that was composed at the end of a session.
-static COMPOSED_PARTS: WordList = WordList::phrases("Outcome: |Open: |Changed: |Ran: |Failed: |About: ");
-const CHANGED_FILES: &str = "Changed: ";
+/// Whether a text begins as a part of a summary that was composed at the end of a session.
+fn has_label(text: &str, label: &str) -> bool {
+    text.strip_prefix(label).is_some_and(|rest| rest.starts_with(": "))
+}
 
 /// A summary without the line that repeats the title.
 fn without_title<'s>(summary: &'s str, title: Option<&str>) -> &'s str {
