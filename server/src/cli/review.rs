@@ -184,7 +184,7 @@ fn put_off_text(count: usize) -> String {
     }
 }
 
-/// Asks about each candidate that is still one. The answers before may have settled it.
+/// Asks about each candidate that is still valid after the earlier answers.
 fn ask_about_all(
     engine: &mut Engine,
     printer: &Printer,
@@ -204,7 +204,7 @@ fn ask_about_all(
         let listed = ListedCandidate::of(candidate, sanitizer);
         printer.print_text(&format!("\n{}", listed.text(&format!("{}/{total}  ", at + 1), columns)))?;
         loop {
-            let can_be_shared = candidate.kind.asks_for_worth() && engine.may_share(&candidate.older)?;
+            let can_be_shared = candidate.kind.asks_whether_it_holds() && engine.may_share(&candidate.older)?;
             match ask_one(&choices(candidate.kind, can_be_shared))? {
                 None => return printer.print_line("The rest stays for the next review."),
                 Some(answer) => match carry_out(engine, candidate, answer) {
@@ -281,7 +281,7 @@ fn is_still_valid(engine: &mut Engine, candidate: &ReviewCandidate) -> anyhow::R
     Ok(true)
 }
 
-/// Carries out an answer and returns what was done, or `None` if the person thought better of it.
+/// Carries out an answer and returns what was done, or `None` if the person cancelled.
 fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAnswer) -> anyhow::Result<Option<String>> {
     let older = candidate.older.memory.id.to_string();
     let newer = candidate.newer.as_ref().map(|newer| newer.memory.id.to_string());
@@ -337,7 +337,7 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
 /// Asks for the text that holds now.
 fn replace_by_new_text(engine: &mut Engine, old: &MemoryRow) -> anyhow::Result<Option<String>> {
     let content = ask_text("  What holds now? An empty line cancels.\n> ")?;
-    // A single letter is a slip: an answer of the menu.
+    // A single letter was probably meant for the menu.
     if content.chars().count() < 2 {
         return Ok(None);
     }
@@ -345,7 +345,7 @@ fn replace_by_new_text(engine: &mut Engine, old: &MemoryRow) -> anyhow::Result<O
     Ok(Some(format!("{} supersedes {}.", short_id(&saved.id), short_id(old.memory.id.as_str()))))
 }
 
-/// Asks which one, or whether it is meant, and deletes it for good.
+/// Asks which one to delete, or for a confirmation, and deletes it for good.
 fn forget(engine: &mut Engine, older: &str, newer: Option<&str>) -> anyhow::Result<Option<String>> {
     let id = match newer {
         None if is_yes(&ask("  Delete it for good? [y/N] ")?) => older,

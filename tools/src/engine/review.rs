@@ -57,8 +57,9 @@ impl Engine {
                 if std::iter::once(&found.older).chain(&found.newer).any(|row| team_author(&row.path).is_some()) {
                     return false;
                 }
-                put_off.update(|count| count + usize::from(!found.is_settled() && decisions.put_off(found, &now)));
-                !found.is_settled() && !decisions.hide(found, &now)
+                put_off
+                    .update(|count| count + usize::from(!found.is_superseded() && decisions.is_put_off(found, &now)));
+                !found.is_superseded() && !decisions.is_hidden(found, &now)
             };
             let secret = |older: MemoryRow, _| {
                 let reason = "it contains a secret".to_owned();

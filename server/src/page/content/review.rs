@@ -74,7 +74,7 @@ pub(in crate::page) fn list(engine: &mut Engine, hidden: &HashSet<String>) -> Re
             reason: candidate.reason.clone(),
             older: ReviewedText::new(&candidate.older, &sanitizer),
             newer: candidate.newer.as_ref().map(|row| ReviewedText::new(row, &sanitizer)),
-            can_be_shared: candidate.kind.asks_for_worth() && engine.may_share(&candidate.older)?,
+            can_be_shared: candidate.kind.asks_whether_it_holds() && engine.may_share(&candidate.older)?,
         })
     };
     Ok(ReviewList {

@@ -43,8 +43,8 @@ impl ReviewKind {
         }
     }
 
-    /// Whether the question is if a memory is still true or of use, which is when somebody may share it.
-    pub fn asks_for_worth(self) -> bool {
+    /// Whether the question is if a memory still holds or is still useful. Only then is sharing offered.
+    pub fn asks_whether_it_holds(self) -> bool {
         matches!(self, Self::Stale | Self::Unused)
     }
 }
@@ -60,8 +60,8 @@ pub struct ReviewCandidate {
 }
 
 impl ReviewCandidate {
-    /// Whether one of them was replaced.
-    pub(super) fn is_settled(&self) -> bool {
+    /// Whether one of its memories was replaced.
+    pub(super) fn is_superseded(&self) -> bool {
         std::iter::once(&self.older).chain(&self.newer).any(|row| row.superseded_by.is_some())
     }
 
@@ -91,12 +91,12 @@ impl ReviewDecisions {
     }
 
     /// Whether a candidate is put off until a later moment.
-    pub(super) fn put_off(&self, candidate: &ReviewCandidate, now: &Moment) -> bool {
+    pub(super) fn is_put_off(&self, candidate: &ReviewCandidate, now: &Moment) -> bool {
         self.of(candidate).is_some_and(|until| until.is_some_and(|until| until > now.unix()))
     }
 
-    /// Whether a candidate stays away at a moment.
-    pub(super) fn hide(&self, candidate: &ReviewCandidate, now: &Moment) -> bool {
+    /// Whether a candidate is dismissed or put off at a moment.
+    pub(super) fn is_hidden(&self, candidate: &ReviewCandidate, now: &Moment) -> bool {
         self.of(candidate).is_some_and(|until| until.is_none_or(|until| until > now.unix()))
     }
 

@@ -8,7 +8,7 @@ use schema::prose::comparison::subject_terms;
 use crate::text::stem::stem;
 use crate::text::token_hashes::token_hash;
 
-/// Keys of a text, and least hashes per key. More of them per key make keys of other texts differ more often.
+/// Keys of a text, and hashes that form one key. More hashes make unrelated texts share a key less often.
 const KEYS: u64 = 10;
 const HASHES: u64 = 3;
 
