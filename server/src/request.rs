@@ -62,8 +62,8 @@ pub(crate) enum Signal {
 pub(crate) enum JobReturn {
     WithVectors(EmbeddedTexts),
     WithoutVectors(FailedJob),
-    /// The pause after a failure is over.
-    Rested,
+    /// The pause after a failure, or while another process embeds, is over.
+    CooldownOver,
 }
 
 pub(crate) trait EngineOwner {

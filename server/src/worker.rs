@@ -155,14 +155,14 @@ impl WorkerState {
         self.setup.can_save.send_if_modified(|can_save| std::mem::replace(can_save, is_writable) != is_writable);
     }
 
-    /// Schedules another refresh if memories wait until another program finishes writing a log. No event reports that.
+    /// Schedules another refresh if events wait in the spool, or entries wait until another program finishes a log. No event reports that.
     fn schedule_refresh(&mut self) {
-        let must = self.open.as_ref().is_some_and(|open| open.engine.has_postponed_logs().unwrap_or_default());
+        let must = self.open.as_ref().is_some_and(|open| open.engine.has_waiting_work().unwrap_or_default());
         if must && !self.is_refresh_scheduled.swap(true, Ordering::Relaxed) {
-            let (work, is_looking) = (self.setup.work.clone(), Arc::clone(&self.is_refresh_scheduled));
+            let (work, is_scheduled) = (self.setup.work.clone(), Arc::clone(&self.is_refresh_scheduled));
             thread::spawn(move || {
                 thread::sleep(log_file::QUIET_TIME);
-                is_looking.store(false, Ordering::Relaxed);
+                is_scheduled.store(false, Ordering::Relaxed);
                 if let Some(work) = work.upgrade() {
                     // If the inbox is full, a request that refreshes is waiting anyway.
                     let _ = work.try_send(Work::Signal(Signal::FilesChanged));
@@ -219,7 +219,7 @@ impl WorkerState {
                 false
             }
             Ok(EmbeddingStep::LockedElsewhere) => {
-                self.jobs.return_after(LONG_PAUSE, JobReturn::Rested);
+                self.jobs.return_after(LONG_PAUSE, JobReturn::CooldownOver);
                 false
             }
             Err(error) => {
@@ -237,7 +237,8 @@ impl WorkerState {
 
     fn handle_job_return(&mut self, returned: JobReturn) {
         match returned {
-            JobReturn::Rested => self.jobs.mark_returned(),
+            JobReturn::CooldownOver => self.jobs.mark_returned(),
+            // The thread still waits for the cooldown; `CooldownOver` ends the job.
             JobReturn::WithoutVectors(FailedJob { error, is_new_error: true }) => {
                 tracing::warn!("cannot embed: {error}; search uses the built-in model until a retry succeeds");
             }

@@ -248,8 +248,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether it waits for another program to finish a log.
-    pub fn has_postponed_logs(&self) -> Result<bool, ToolError> {
+    /// Whether events wait in the spool, or entries wait until another program finishes a log.
+    pub fn has_waiting_work(&self) -> Result<bool, ToolError> {
         let store = &self.store;
         Ok(spool::count(store.layout()) > 0 || store.rows().has_pending()? || store.is_any_log_being_rewritten()?)
     }

@@ -32,10 +32,10 @@ impl EmbeddingJobs {
     pub(super) fn start(&mut self, job: EmbeddingJob) {
         self.spawn(move |back| match catch_unwind(AssertUnwindSafe(|| job.run())) {
             Ok(Ok(made)) => signal_return(back, JobReturn::WithVectors(made)),
-            Ok(Err(failed)) => rest_after(back, failed),
+            Ok(Err(failed)) => report_and_cool_down(back, failed),
             Err(_) => {
                 let error = EmbedError::Unavailable("internal error in jikime-memory during embedding".to_owned());
-                rest_after(back, FailedJob { error, is_new_error: true });
+                report_and_cool_down(back, FailedJob { error, is_new_error: true });
             }
         });
     }
@@ -55,11 +55,11 @@ impl EmbeddingJobs {
     }
 }
 
-fn rest_after(back: &WeakSender<Work>, failed: FailedJob) {
-    let rest = failed.error.cooldown();
+fn report_and_cool_down(back: &WeakSender<Work>, failed: FailedJob) {
+    let cooldown = failed.error.cooldown();
     signal_return(back, JobReturn::WithoutVectors(failed));
-    thread::sleep(rest);
-    signal_return(back, JobReturn::Rested);
+    thread::sleep(cooldown);
+    signal_return(back, JobReturn::CooldownOver);
 }
 
 /// Fails if the server has ended, which is fine.

@@ -165,7 +165,7 @@ impl Engine {
             return Ok(BatchOutcome::default());
         };
         // Another process indexes. No event announces its end, so the caller polls.
-        let Some(lock) = self.index.lock(IndexLockWait::Try)? else {
+        let Some(lock) = self.index.lock(IndexLockWait::Brief)? else {
             return Ok(BatchOutcome { embedded: 0, has_more: true });
         };
         self.index.requeue_invalid(&lock)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use schema::files::database::LockTimeout;
 use schema::log::LogKind;
@@ -15,9 +15,6 @@ use super::file_access::{confine_path, display_path};
 use crate::control::Control;
 use crate::error::ToolError;
 use crate::index::{Index, IndexLock, IndexLockWait};
-
-/// How long indexing waits for another indexing process.
-const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// Files to synchronise.
 struct ReindexScope {
@@ -37,9 +34,6 @@ enum ForcedReread {
     /// The files, into an emptied index.
     Index,
 }
-
-/// Pause between two checks of a log that another program is writing.
-const PAUSE: Duration = Duration::from_millis(20);
 
 impl Engine {
     pub(super) fn reindex_requested(
@@ -88,7 +82,7 @@ impl Engine {
         let deadline = Instant::now() + log_file::MAX_WAIT;
         self.drain_spool()?;
         while self.store.rows().has_pending()? && Instant::now() < deadline && !control.is_cancelled() {
-            thread::sleep(PAUSE);
+            thread::sleep(log_file::PAUSE);
             self.drain_spool()?;
         }
         Ok(())
@@ -99,7 +93,9 @@ impl Engine {
         let deadline = Instant::now() + log_file::MAX_WAIT;
         loop {
             match self.store.catch_up(path, LockTimeout::Server.duration())? {
-                CatchUpOutcome::Busy if Instant::now() < deadline && control.may_wait() => thread::sleep(PAUSE),
+                CatchUpOutcome::Busy if Instant::now() < deadline && control.may_wait() => {
+                    thread::sleep(log_file::PAUSE);
+                }
                 caught_up => return Ok(caught_up),
             }
         }
@@ -152,11 +148,11 @@ impl Engine {
         Ok(output)
     }
 
-    /// Waits for the index lock.
+    /// Waits for the index lock as long as [`IndexLockWait::Long`], unless it must yield.
     pub(super) fn lock_index(&mut self, control: &Control<'_>) -> Result<IndexLock, ToolError> {
-        let deadline = Instant::now() + MAX_WAIT;
+        let deadline = Instant::now() + IndexLockWait::Long.duration();
         loop {
-            if let Some(lock) = self.index.lock(IndexLockWait::Try)? {
+            if let Some(lock) = self.index.lock(IndexLockWait::Brief)? {
                 return Ok(lock);
             }
             if !control.may_wait() {
@@ -172,6 +168,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+    use std::time::Duration;
 
     use schema::files::lock::FileLock;
     use schema::intake::capture::capture;

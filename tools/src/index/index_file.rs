@@ -14,8 +14,8 @@ use crate::fulltext::FullText;
 /// How long to wait for the write lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexLockWait {
-    /// Indexing that checks for other requests in between.
-    Try,
+    /// 4 ms, for a loop that checks for other requests in between.
+    Brief,
     /// A search, which can scan what is not indexed.
     Short,
     /// Indexing.
@@ -25,7 +25,7 @@ pub enum IndexLockWait {
 impl IndexLockWait {
     pub(crate) fn duration(self) -> Duration {
         match self {
-            Self::Try => Duration::from_millis(4),
+            Self::Brief => Duration::from_millis(4),
             Self::Short => Duration::from_millis(20),
             Self::Long => Duration::from_secs(30),
         }
