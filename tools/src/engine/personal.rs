@@ -4,7 +4,7 @@ use schema::files::database::LockTimeout;
 use schema::files::layout::Layout;
 use schema::files::project::personal_project;
 use schema::model::memory::{MemoryAttributes, MemoryType};
-use schema::settings;
+use schema::settings::{self, CHARACTERS_PER_TOKEN};
 use schema::store::{MemoryRow, Store};
 use schema::tool::{Confidence, Hit, SaveInput, SaveOutput, SearchInput, SearchOutput};
 
@@ -26,8 +26,8 @@ const SHARE: usize = 3;
 /// A search for fewer tokens gets no personal hits.
 const LEAST_TOKENS: usize = 600;
 
-/// Approximate characters of a hit besides its snippet and its path.
-const OVERHEAD: usize = 160;
+/// Estimated characters of a hit besides its snippet and its path, when personal hits are added.
+const MERGED_HIT_OVERHEAD: usize = 160;
 
 /// The flag of a personal hit.
 const FLAG: &str = "personal";
@@ -62,12 +62,13 @@ impl Engine {
             }
         };
         if !hits.is_empty() {
-            let characters = |hit: &Hit| hit.snippet.chars().count() + hit.path.len() + OVERHEAD;
-            let mut left = (tokens * 4).saturating_sub(hits.iter().map(characters).sum());
+            let characters = |hit: &Hit| hit.snippet.chars().count() + hit.path.len() + MERGED_HIT_OVERHEAD;
+            let mut left = (tokens * CHARACTERS_PER_TOKEN).saturating_sub(hits.iter().map(characters).sum());
             output.results.truncate(limit - hits.len());
             output.results.retain(|hit| {
-                let fits = characters(hit) <= left;
-                left = if fits { left - characters(hit) } else { 0 };
+                let cost = characters(hit);
+                let fits = cost <= left;
+                left = if fits { left - cost } else { 0 };
                 fits
             });
             output.results.append(&mut hits);

@@ -25,7 +25,7 @@ const MAX_CANDIDATES: i64 = 50;
 const MAX_CANDIDATE_TOKENS: i64 = 20_000;
 
 /// Words and glossary only: the default of `recall_min_score` was measured for their score, the match should be literal, and nothing blocks.
-const WORDS_ONLY_WEIGHTS: SearchOptions<'static> =
+const WORDS_ONLY_OPTIONS: SearchOptions<'static> =
     SearchOptions { model: None, scoring: Scoring::Words, asker: Asker::Person, session_id: "" };
 
 /// Words that steer a conversation without a topic, folded.
@@ -71,7 +71,7 @@ pub(super) fn recall_memories(
     let asked = comparable_letters(prompt);
     let mut found = Vec::new();
     for hit in
-        search::search(store, index, WORDS_ONLY_WEIGHTS, &input, &Moment::now(), &mut Control::default())?.results
+        search::search(store, index, WORDS_ONLY_OPTIONS, &input, &Moment::now(), &mut Control::default())?.results
     {
         if may_be_shown(&hit, session_id) && adds_to_prompt(&comparable_letters(&recalled_text(store, &hit)?), &asked) {
             found.push(hit);

@@ -198,8 +198,9 @@ impl Vectors {
         self.invalid.push(document);
     }
 
-    /// Cosine of each row with each question's vector for its script, of length 1. Long vectors have only one for all scripts: for many
-    /// of them most cosines are estimates, but the greatest are exact.
+    /// Returns the cosine of each row with each question, using the question's vector for the row's script, of length 1. Many long rows
+    /// (`SIGNS_FROM_DIMS`, `SIGNS_FROM_ROWS`) are compared by signs, all with one vector: the best and a sample are exact, the others
+    /// estimates.
     pub fn scan(&self, questions: &[&ScriptVectors]) -> Vec<Vec<f32>> {
         let is_of_length = |question: &&ScriptVectors| question.vectors.iter().all(|vector| vector.len() == self.dims);
         if !questions.iter().all(is_of_length) || self.dims == 0 {
@@ -295,11 +296,12 @@ impl LinearFit {
     fn through(points: impl Iterator<Item = (f32, f32)> + Clone) -> Self {
         let count = points.clone().count().max(1) as f32;
         let mean = points.clone().fold((0.0, 0.0), |mean, (x, y)| (mean.0 + x / count, mean.1 + y / count));
-        let (with, without) = points.fold((0.0f32, 0.0f32), |(with, without), (x, y)| {
-            (with + (x - mean.0) * (y - mean.1), without + (x - mean.0).powi(2))
+        let (covariance, variance) = points.fold((0.0f32, 0.0f32), |(covariance, variance), (x, y)| {
+            (covariance + (x - mean.0) * (y - mean.1), variance + (x - mean.0).powi(2))
         });
-        let rise = if without > 0.0 { (with / without).max(0.0) } else { 0.0 };
-        Self { intercept: mean.1 - rise * mean.0, slope: rise }
+        // A negative slope would reverse the ranking.
+        let slope = if variance > 0.0 { (covariance / variance).max(0.0) } else { 0.0 };
+        Self { intercept: mean.1 - slope * mean.0, slope }
     }
 
     fn value_at(&self, x: f32) -> f32 {

@@ -5,6 +5,7 @@ use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{Memory, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::sharing::SharedState;
+use schema::settings::CHARACTERS_PER_TOKEN;
 use schema::store::{CatchUpOutcome, Locator, Store};
 use schema::tool::{Confidence, Hit, SearchMode, SearchOutput, SearchSource};
 
@@ -25,7 +26,7 @@ const SNIPPET_OF_MANY: usize = 140;
 const FEW: usize = 5;
 
 /// Characters per hit besides its texts: field names, quotes, numbers.
-const OVERHEAD: usize = 185;
+const HIT_OVERHEAD: usize = 185;
 
 /// Characters of a hit among many with its path and heading. A long path and heading shorten the snippet.
 const HIT_OF_MANY: usize = 400;
@@ -91,19 +92,21 @@ pub(super) fn build_output(
     let found = relevant.len();
     let is_of_many = found.min(request.limit) > FEW;
     let mut results: Vec<Hit> = Vec::new();
-    let mut left = request.max_tokens * 4;
+    let mut left = request.max_tokens * CHARACTERS_PER_TOKEN;
     let mut locator = store.locator();
     for ranked in relevant.into_iter().take(request.limit) {
-        let Some(hit) = build_hit(store, request, ranked, is_of_many, &mut locator, now)? else { continue };
-        let written: usize = [&hit.heading, &hit.explanation].into_iter().flatten().map(String::len).sum();
-        let cost = OVERHEAD + hit.snippet.chars().count() + hit.path.len() + written;
+        // A first hit is `high` only if it also leads: among hits that are all nearly as good, most first ones are wrong.
+        let may_be_high = results.is_empty() && lead >= HIGH_LEAD;
+        let hit = build_hit(store, request, ranked, is_of_many, may_be_high, &mut locator, now)?;
+        let Some(hit) = hit else { continue };
+        let cost = hit_cost(&hit);
         if cost > left && !results.is_empty() {
             let more = found.min(request.limit) - results.len();
             notices.push(format!("{more} more hits omitted to stay within maxTokens {}", request.max_tokens));
             break;
         }
         left = left.saturating_sub(cost);
-        results.push(Hit { confidence: confidence(&hit, results.is_empty(), lead), ..hit });
+        results.push(hit);
     }
     if results.is_empty() {
         notices.push(no_results_notice(request, &weak));
@@ -171,9 +174,10 @@ fn is_suggested(request: &SearchRequest, weak: &[RankedCandidate], lead: f32) ->
     request.has_default_score && is_near && lead >= SUGGESTED_LEAD
 }
 
-/// A first hit is `high` only if it also leads: among hits that are all nearly as good, most first ones are wrong.
-fn confidence(hit: &Hit, is_first: bool, lead: f32) -> Confidence {
-    if is_first && lead >= HIGH_LEAD { Confidence::from_score(hit.score) } else { Confidence::Suggested }
+/// Estimated characters of a hit in the output.
+fn hit_cost(hit: &Hit) -> usize {
+    let written: usize = [&hit.heading, &hit.explanation].into_iter().flatten().map(String::len).sum();
+    HIT_OVERHEAD + hit.snippet.chars().count() + hit.path.len() + written
 }
 
 fn no_results_notice(request: &SearchRequest, weak: &[RankedCandidate]) -> String {
@@ -207,6 +211,7 @@ fn build_hit(
     request: &SearchRequest,
     ranked: RankedCandidate,
     is_of_many: bool,
+    may_be_high: bool,
     locator: &mut Locator,
     now: &Moment,
 ) -> Result<Option<Hit>, ToolError> {
@@ -223,7 +228,7 @@ fn build_hit(
         Passage::Memory(_) => None,
     };
     let heading = heading.filter(|heading| !heading.is_empty());
-    let named = OVERHEAD + path.len() + heading.as_deref().map_or(0, |heading| heading.chars().count());
+    let named = HIT_OVERHEAD + path.len() + heading.as_deref().map_or(0, |heading| heading.chars().count());
     let room = HIT_OF_MANY.saturating_sub(named).clamp(LEAST_SNIPPET, SNIPPET_OF_MANY);
     let snippet_length = if is_of_many { room } else { SNIPPET };
     let score = f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0;
@@ -242,7 +247,7 @@ fn build_hit(
         session_id: memory.map(|memory| memory.session_id.clone()).filter(|id| !id.is_empty()),
         snippet: snippet(text, query, snippet_length),
         score,
-        confidence: Confidence::from_score(score),
+        confidence: if may_be_high { Confidence::from_score(score) } else { Confidence::Suggested },
         flags: hit_flags(&passage, now),
         superseded_by: passage.superseded_by().map(ToString::to_string),
         code: None,

@@ -38,8 +38,8 @@ impl Breadth {
     /// Another phrasing only has to find what the question misses.
     pub(super) const OTHER_PHRASING: Self = Self { words: 40, synonyms: 20, vectors: 20, with_neighbours: 6 };
 
-    /// Near passages by vector, whose cosines are exact.
-    pub(super) fn near(self, filter: &SearchFilter) -> usize {
+    /// How many near passages are read. Their cosines are computed exactly.
+    pub(super) fn vector_limit(self, filter: &SearchFilter) -> usize {
         if filter.excludes_something() { VECTOR_CANDIDATES_FILTERED } else { self.vectors }
     }
 }
@@ -200,9 +200,9 @@ pub(super) fn gather_by_words(
     let mut found = gather_literal(store, index, request, query, corpus, breadth)?;
     let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
     let limit = if request.filter.excludes_something() { FULLTEXT_CANDIDATES_FILTERED } else { breadth.synonyms };
-    let otherwise = index.fulltext().alternatives(query.all_terms(), query.alternatives(), corpus, limit)?;
-    let otherwise = otherwise.into_iter().map(Document::from_rowid).filter(|document| !known.contains(document));
-    found.extend(filter_passages(request, read_passages(store, index, otherwise.collect())?));
+    let by_synonyms = index.fulltext().alternatives(query.all_terms(), query.alternatives(), corpus, limit)?;
+    let by_synonyms = by_synonyms.into_iter().map(Document::from_rowid).filter(|document| !known.contains(document));
+    found.extend(filter_passages(request, read_passages(store, index, by_synonyms.collect())?));
     Ok(found)
 }
 

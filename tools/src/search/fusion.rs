@@ -1,7 +1,7 @@
 //! Fusion: combines the scores of words in context and of vectors into one relevance.
 //!
-//! Each leg goes from 0 to 1 and means the same in every store; no leg lowers the score of another. The constants were
-//! measured; see docs/dev/retrieval.md.
+//! Each leg goes from 0 to 1. The vector can lower the word score, but not below [`WORDS_ALONE`] of it. The size of the store changes the
+//! weight of the vector and the calibration. The constants were measured; see docs/dev/retrieval.md.
 
 mod features;
 
@@ -19,7 +19,7 @@ use super::dates::AskedTimes;
 use super::leg_weights::{LegWeighting, PassageForm, relevance_by_nearness};
 use super::questions;
 use super::relevance::{RelevanceScorer, TermEvidence};
-use super::request::{Scoring, SearchFilter, SearchOptions};
+use super::request::{DEFAULT_SCORE, Scoring, SearchFilter, SearchOptions};
 use super::text_features::MAX_UTTERANCE_TOKENS;
 use super::vector_leg::VectorScores;
 use crate::error::ToolError;
@@ -42,13 +42,15 @@ const AT_THRESHOLD: f32 = 0.455;
 const AT_THRESHOLD_IN_VERY_LONG: f32 = 0.50;
 /// A passage with more tokens is very long.
 const VERY_LONG: u32 = 240;
-const THRESHOLD: f32 = 0.35;
+const THRESHOLD: f32 = DEFAULT_SCORE as f32;
 
-/// In a store of more documents, the best of unrelated passages scores more by chance. Score per unit of the logarithm.
+/// Added to the threshold for each factor e by which the store exceeds [`USUAL_STORE`] documents, because unrelated passages then score
+/// more by chance.
 const THRESHOLD_PER_STORE: f32 = 0.03;
 const USUAL_STORE: f32 = 500.0;
 const MAX_PER_STORE: f32 = 0.1;
-/// A passage says a smaller share of a long question, such as a bug report. Score per unit of the logarithm.
+/// Subtracted from the threshold for each factor e by which the question exceeds [`USUAL_WORDS`] words, because a passage says a smaller
+/// share of a long question, such as a bug report.
 const THRESHOLD_PER_LENGTH: f32 = 0.12;
 const USUAL_WORDS: f32 = 10.0;
 const MAX_PER_LENGTH: f32 = 0.2;
@@ -154,8 +156,8 @@ impl SearchLegs<'_> {
         let words: Vec<Vec<f32>> = known.iter().map(|known| known.evidence.strengths.clone()).collect();
         let words = if matches!(self.scoring, Scoring::Full(_)) { add_context(&words, &places) } else { words };
         let scored = known.into_iter().zip(&words).filter(|(known, _)| known.passage.is_answer);
-        let scored = scored.map(|(known, words_there)| {
-            let (relevance, reasons) = self.fused_relevance(&known, words_there);
+        let scored = scored.map(|(known, words_in_context)| {
+            let (relevance, reasons) = self.fused_relevance(&known, words_in_context);
             Candidate {
                 matched: self.relevance.matched_words(&known.evidence),
                 passage: known.passage.passage,
@@ -168,28 +170,28 @@ impl SearchLegs<'_> {
         scored.filter(|candidate| candidate.relevance > 0.0).collect()
     }
 
-    fn fused_relevance(&self, known: &PassageEvidence, words_there: &[f32]) -> (f32, ScoreReasons) {
+    fn fused_relevance(&self, known: &PassageEvidence, words_in_context: &[f32]) -> (f32, ScoreReasons) {
         let words = self.relevance.score_of(&known.evidence);
-        let otherwise = words - self.relevance.score_in_context(&known.evidence, &known.evidence.literal);
+        let by_synonyms = words - self.relevance.score_in_context(&known.evidence, &known.evidence.literal);
         if self.scoring == Scoring::Words {
-            return (words, ScoreReasons { words, synonyms: otherwise, ..ScoreReasons::default() });
+            return (words, ScoreReasons { words, synonyms: by_synonyms, ..ScoreReasons::default() });
         }
         let document = known.passage.document.map(Document::rowid);
         let vector = document.and_then(|document| self.nearness?.nearness(document));
         if self.scoring == Scoring::Stated {
             let relevance = self.stated_relevance(words, vector);
-            return (relevance, ScoreReasons { words, synonyms: otherwise, vector, ..ScoreReasons::default() });
+            return (relevance, ScoreReasons { words, synonyms: by_synonyms, vector, ..ScoreReasons::default() });
         }
         let form = PassageForm { is_long: known.is_long(), is_in_other_script: self.is_in_other_script(known) };
         // The model keeps languages apart, so its vector says nothing against a text in another script or with synonyms only.
         let has_only_synonyms = known.evidence.literal.iter().all(|strength| *strength <= 0.0);
         let may_be_far = form.is_in_other_script || has_only_synonyms;
         let vector_leg = vector.map(|vector| if may_be_far { vector.max(words) } else { vector });
-        let alone = self.leg_weighting.weighted_mean(form, words, vector_leg);
-        let words_there = self.relevance.score_in_context(&known.evidence, words_there);
-        let there = self.leg_weighting.weighted_mean(form, words_there, vector_leg);
+        let without_context = self.leg_weighting.weighted_mean(form, words, vector_leg);
+        let words_in_context = self.relevance.score_in_context(&known.evidence, words_in_context);
+        let in_context = self.leg_weighting.weighted_mean(form, words_in_context, vector_leg);
         let bonus = self.features.bonus(&known.passage.passage, known.evidence.length, known.place.is_question);
-        let mut relevance = calibrate(there + bonus, self.threshold_relevance(known));
+        let mut relevance = calibrate(in_context + bonus, self.threshold_relevance(known));
         let deviations = self.cross_script_deviations(known);
         if let Some(deviations) = deviations {
             relevance =
@@ -203,10 +205,10 @@ impl SearchLegs<'_> {
         relevance = relevance.max(self.word_floor(known, words));
         let reasons = ScoreReasons {
             words,
-            synonyms: otherwise,
+            synonyms: by_synonyms,
             vector,
             cross_script: deviations,
-            context: there - alone,
+            context: in_context - without_context,
             features: bonus,
         };
         (relevance, reasons)
@@ -302,7 +304,7 @@ fn neighbour_documents(
     }
 }
 
-/// Stretches a fused relevance so that the default threshold has its measured meaning.
+/// Maps a relevance to a score: `at_threshold` becomes [`THRESHOLD`]; 0 and 1 stay.
 fn calibrate(relevance: f32, at_threshold: f32) -> f32 {
     if relevance < at_threshold {
         relevance * THRESHOLD / at_threshold

@@ -114,7 +114,7 @@ pub(super) fn search_phrasings(
     let gather = || passes.iter().map(by_words).collect::<Vec<_>>();
     let questions: Vec<(&VectorQuestion, usize)> = passes
         .iter()
-        .filter_map(|pass| Some((pass.vector_question.as_ref()?, pass.breadth.near(&request.filter))))
+        .filter_map(|pass| Some((pass.vector_question.as_ref()?, pass.breadth.vector_limit(&request.filter))))
         .collect();
     let (gathered, scanned) = match leg.filter(|_| !questions.is_empty()) {
         Some(leg) if leg.is_slow() => run_both(gather, || leg.scan(&questions)),

@@ -74,10 +74,6 @@ const PROXIMITY_BONUS: f32 = 0.2;
 const EXPONENT: f32 = 0.53;
 /// Limit of length normalisation, so that a very long document can still be relevant.
 const MAX_LENGTH_RATIO: f32 = 4.0;
-/// Weight of an occurrence in the title.
-const TITLE: f32 = 2.0;
-/// Weight of an occurrence in the words by which it is also asked.
-const ALSO: f32 = 0.6;
 /// Weight of a compound's parts without the compound.
 const COMPOUND_PARTS: f32 = 0.7;
 /// A word of many pairs weighs its number of pairs to the power of 1 minus this.
@@ -126,51 +122,54 @@ impl<'q> RelevanceScorer<'q> {
     /// Finds the query in a document. `also` has the words by which the document is also asked.
     pub fn collect_evidence(&self, title: &str, body: &str, also: &str) -> TermEvidence {
         let mut occurrences = vec![0.0; self.idf.len()];
-        let mut said: Vec<usize> = Vec::new();
+        let mut synonyms: Vec<usize> = Vec::new();
         let mut seen = self.adjacency.begin();
         let mut places: Vec<(u32, usize)> = Vec::new();
         let mut tokens = Vec::with_capacity(body.len() / 4);
         let mut length = 0;
-        for (text, times, offset) in [(title, TITLE, 0), (also, ALSO, FIELD_GAP / 2), (body, 1.0, FIELD_GAP)] {
+        for (text, field) in [(title, Field::Title), (also, Field::Also), (body, Field::Body)] {
+            let (weight, offset) = (field.weight(), field.offset());
             let mut reading = self.synonyms.begin_text(text);
             let of_body = |token| {
-                if offset == FIELD_GAP {
+                if field == Field::Body {
                     tokens.push(token);
                 }
             };
             let read = self.matches.visit_all(text, of_body, |hit: TermHit| {
-                occurrences[hit.term] += times;
+                occurrences[hit.term] += weight;
                 for word in &self.words_of[hit.term] {
                     seen.add_word(*word, offset + hit.word);
                     places.push((offset + hit.word, *word));
                 }
                 reading.add_hit(&hit, |synonym| {
-                    if !said.contains(&synonym) {
-                        said.push(synonym);
+                    if !synonyms.contains(&synonym) {
+                        synonyms.push(synonym);
                     }
                     let covers = self.query.synonyms()[synonym].covers.iter();
                     places.extend(covers.map(|cover| (offset + hit.word, cover.word)));
                 });
             });
             // Words outside the text do not count towards its length.
-            length += if times == ALSO { 0 } else { read };
+            length += if field == Field::Also { 0 } else { read };
         }
         let norm = (1.0 - LENGTH + LENGTH * length as f32 / self.average_length).min(MAX_LENGTH_RATIO);
         let literal: Vec<f32> =
             self.query.words().iter().map(|word| self.strength(word, &[], &occurrences, norm)).collect();
-        let said: Vec<SynonymScore> = (0..literal.len()).map(|word| self.synonyms.word_score(word, &said)).collect();
-        let is_there = |(own, said): (&f32, &SynonymScore)| *own > 0.0 || said.whole > 0.0 || !said.parts.is_empty();
-        let there = literal.iter().zip(&said).zip(&self.weights).filter(|(found, _)| is_there(*found));
-        let there = there.map(|(_, weight)| weight).sum::<f32>().min(1.0);
-        let belief = ALONE + (1.0 - ALONE) * there;
-        let words = self.query.words().iter().zip(&literal).zip(&said);
+        let synonym_scores: Vec<SynonymScore> =
+            (0..literal.len()).map(|word| self.synonyms.word_score(word, &synonyms)).collect();
+        let is_matched =
+            |(own, synonyms): (&f32, &SynonymScore)| *own > 0.0 || synonyms.whole > 0.0 || !synonyms.parts.is_empty();
+        let matched = literal.iter().zip(&synonym_scores).zip(&self.weights).filter(|(found, _)| is_matched(*found));
+        let matched_weight = matched.map(|(_, weight)| weight).sum::<f32>().min(1.0);
+        let belief = ALONE + (1.0 - ALONE) * matched_weight;
+        let words = self.query.words().iter().zip(&literal).zip(&synonym_scores);
         let once = belief / (1.0 + SATURATION * norm);
         TermEvidence {
             strengths: words
-                .map(|((word, own), said)| {
-                    let parts: Vec<f32> = said.parts.iter().map(|worth| worth * once).collect();
+                .map(|((word, own), synonyms)| {
+                    let parts: Vec<f32> = synonyms.parts.iter().map(|worth| worth * once).collect();
                     let in_parts = if parts.is_empty() { 0.0 } else { self.strength(word, &parts, &occurrences, norm) };
-                    own.max(said.whole * once).max(in_parts)
+                    own.max(synonyms.whole * once).max(in_parts)
                 })
                 .collect(),
             literal,
@@ -238,8 +237,34 @@ impl<'q> RelevanceScorer<'q> {
     }
 }
 
-/// Distance that keeps a title's last word and the body's first from being neighbours.
-const FIELD_GAP: u32 = 1 << 30;
+/// A part of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Title,
+    /// The words by which the document is also asked.
+    Also,
+    Body,
+}
+
+impl Field {
+    /// Weight of an occurrence.
+    fn weight(self) -> f32 {
+        match self {
+            Self::Title => 2.0,
+            Self::Also => 0.6,
+            Self::Body => 1.0,
+        }
+    }
+
+    /// Added to the positions of words, so that the last word of one field and the first of the next are no neighbours.
+    fn offset(self) -> u32 {
+        match self {
+            Self::Title => 0,
+            Self::Also => 1 << 29,
+            Self::Body => 1 << 30,
+        }
+    }
+}
 
 /// Robertson's idf, smoothed to be positive for every term and store.
 fn idf(documents: f32, occurring: f32) -> f32 {

@@ -16,7 +16,8 @@ use crate::time_expression::{parse_since, parse_until};
 /// The maximum number of phrasings in addition to the question.
 const MAX_ALSO: usize = 4;
 
-const DEFAULT_SCORE: f64 = 0.35;
+/// Score from which a hit is returned, unless the caller or the settings give one.
+pub(super) const DEFAULT_SCORE: f64 = 0.35;
 
 /// How to search, and for whom.
 #[derive(Debug, Clone, Copy)]
