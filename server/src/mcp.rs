@@ -82,7 +82,7 @@ impl McpServer {
                 if let Some(token) = token {
                     tokio::select! {
                         () = report_progress(progress_receiver, token, &context.peer) => {}
-                        // After the end nobody may read the progress.
+                        // While the server ends, the host may not read its output, and this must not block.
                         () = self.ending.cancelled() => {}
                     }
                 }

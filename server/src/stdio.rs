@@ -40,9 +40,9 @@ const DRAIN_TIME: Duration = Duration::from_secs(1);
 pub(crate) struct StdioTransport<R, W> {
     lines: LineReader<R>,
     output: Arc<tokio::sync::Mutex<W>>,
-    request_slots: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     /// The permit for the next request, acquired before it is read.
-    slot: Option<OwnedSemaphorePermit>,
+    next_permit: Option<OwnedSemaphorePermit>,
     unanswered: PendingRequests,
     refusals: JoinSet<()>,
     /// Whether the connection is open. Until then the library fails on anything but a request.
@@ -61,8 +61,8 @@ where
         Self {
             lines: LineReader::new(input),
             output: Arc::new(tokio::sync::Mutex::new(output)),
-            request_slots: Arc::new(Semaphore::new(UNANSWERED)),
-            slot: None,
+            permits: Arc::new(Semaphore::new(UNANSWERED)),
+            next_permit: None,
             unanswered: PendingRequests::default(),
             refusals: JoinSet::new(),
             is_open: false,
@@ -109,8 +109,8 @@ where
                     return message::reject(ErrorData::invalid_request(text, None), Some(id));
                 }
                 let is_lasting = matches!(request.request, ClientRequest::SubscriptionsListenRequest(_));
-                let place = if is_lasting { None } else { self.slot.take() };
-                unanswered.insert(id, place);
+                let permit = if is_lasting { None } else { self.next_permit.take() };
+                unanswered.insert(id, permit);
                 self.is_open |= is_opening(&request.request);
             }
             _ if !self.is_open => return IncomingMessage::Ignored,
@@ -129,13 +129,13 @@ where
 
     /// Answers without the library. The permit is released after the answer is written.
     fn send_refusal(&mut self, answer: ServerJsonRpcMessage) {
-        let (output, place) = (Arc::clone(&self.output), self.slot.take());
+        let (output, permit) = (Arc::clone(&self.output), self.next_permit.take());
         while self.refusals.try_join_next().is_some() {}
         self.refusals.spawn(async move {
             if let Err(error) = write_message(&output, &answer).await {
                 tracing::debug!("cannot write to standard output: {error}");
             }
-            drop(place);
+            drop(permit);
         });
     }
 }
@@ -156,9 +156,9 @@ where
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
             // The client can reuse the id as soon as it reads the answer. The permit is released after the answer is written.
-            let place = id.and_then(|id| lock(&unanswered).remove(id));
+            let permit = id.and_then(|id| lock(&unanswered).remove(id));
             let written = write_message(&output, &item).await;
-            drop(place);
+            drop(permit);
             written
         }
     }
@@ -166,8 +166,8 @@ where
     /// The next message. Must be safe to cancel, because the library often stops waiting and calls it again.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            if self.slot.is_none() {
-                self.slot = Arc::clone(&self.request_slots).acquire_owned().await.ok();
+            if self.next_permit.is_none() {
+                self.next_permit = Arc::clone(&self.permits).acquire_owned().await.ok();
             }
             let line = match self.lines.next().await {
                 Ok(line) => line?,

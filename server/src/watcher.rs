@@ -63,11 +63,11 @@ fn relevant_paths(event: notify::Result<Event>, spool: &Path) -> Option<Vec<Path
     // For example, the system's queue overflowed.
     let event = event.ok().filter(|event| !event.need_rescan())?;
     // Reading changes nothing.
-    let is_look = match event.kind {
+    let is_read = match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => false,
         kind => kind.is_access(),
     };
-    let paths = if is_look { Vec::new() } else { event.paths };
+    let paths = if is_read { Vec::new() } else { event.paths };
     Some(paths.into_iter().filter(|path| is_relevant(path, spool)).collect())
 }
 

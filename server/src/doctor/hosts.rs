@@ -102,29 +102,40 @@ pub(super) fn is_named_by_path(found: &[DetectedPart]) -> bool {
     commands.peek().is_some() && commands.all(|is_absolute| is_absolute)
 }
 
-/// A host that has the same memory twice shows every tool twice.
+/// Where the memory's server is set up.
+struct ServerSource {
+    name: String,
+    place: String,
+    /// `None` for the server of a plugin, which the host skips if there is another server.
+    is_personal: Option<bool>,
+}
+
+/// Checks that a host starts the memory under one name only. Two names show every tool twice.
 fn check_servers(host: Host, found: &[DetectedPart], place: &dyn Fn(&DetectedPart) -> String) -> DoctorCheck {
     let of_host: Vec<&DetectedPart> = found.iter().filter(|found| found.host == host).collect();
-    // The last field says whether the server is personal. It is unknown for the server of a plugin, which the host skips if there is
-    // another server.
-    let mut servers: Vec<(String, String, Option<bool>)> = Vec::new();
+    let mut servers: Vec<ServerSource> = Vec::new();
     for found in &of_host {
         match &found.kind {
             DetectedKind::Server(server) => {
-                servers.push((server.name.clone(), place(found), Some(server.is_personal())));
+                let is_personal = Some(server.is_personal());
+                servers.push(ServerSource { name: server.name.clone(), place: place(found), is_personal });
             }
-            DetectedKind::Plugin(name) => servers.push((format!("the plugin {name}"), place(found), None)),
+            DetectedKind::Plugin(name) => {
+                let name = format!("the plugin {name}");
+                servers.push(ServerSource { name, place: place(found), is_personal: None });
+            }
             _ => {}
         }
     }
-    let list = servers.iter().map(|(name, place, _)| format!("{name} in {place}")).collect::<Vec<_>>().join(", ");
-    let has_project_server = servers.iter().any(|(.., is_personal)| *is_personal != Some(true));
+    let list: Vec<String> = servers.iter().map(|server| format!("{} in {}", server.name, server.place)).collect();
+    let has_project_server = servers.iter().any(|server| server.is_personal != Some(true));
     let note = host.memory_note(SetupScope::User).filter(|_| !has_project_server);
-    let text = format!("{}: {list}{}", host.title(), note.map(|note| format!(". {note}")).unwrap_or_default());
+    let text =
+        format!("{}: {}{}", host.title(), list.join(", "), note.map(|note| format!(". {note}")).unwrap_or_default());
     // For the host, the same name in two places is one server.
     let differs = |personal: bool| {
-        let mut names: Vec<&str> =
-            servers.iter().filter(|(.., is)| *is == Some(personal)).map(|(name, ..)| name.as_str()).collect();
+        let of_kind = servers.iter().filter(|server| server.is_personal == Some(personal));
+        let mut names: Vec<&str> = of_kind.map(|server| server.name.as_str()).collect();
         names.dedup();
         names.len() > 1
     };
@@ -168,7 +179,7 @@ fn check_all_hooks(
     hooked.iter().map(|(host, form)| check_hooks(*host, *form, found, places, place)).collect()
 }
 
-/// Hooks in two places store everything twice.
+/// Checks that the hooks of a host are set up in one place. Two places process every event twice.
 fn check_hooks(
     host: Host,
     form: HookHost,

@@ -71,7 +71,7 @@ impl SetupContext {
     /// Whether the record cannot be read or names files that do not exist. Carrying out any plan corrects it.
     pub(crate) fn has_stale_record(&self) -> bool {
         let record = SetupRecord::read(&self.record);
-        let is_gone = |file: &String| !self.root_for(Path::new(file)).exists();
+        let is_gone = |file: &String| !self.resolve_recorded(Path::new(file)).exists();
         record.files.keys().any(is_gone) || (self.record.exists() && record.files.is_empty())
     }
 
@@ -87,8 +87,9 @@ impl SetupContext {
         relative.as_deref().unwrap_or(real).to_string_lossy().replace('\\', "/")
     }
 
-    fn root_for(&self, folder: &Path) -> PathBuf {
-        self.project.as_deref().map_or_else(|| folder.to_owned(), |project| project.join(folder))
+    /// The path that a key of the record stands for.
+    fn resolve_recorded(&self, path: &Path) -> PathBuf {
+        self.project.as_deref().map_or_else(|| path.to_owned(), |project| project.join(path))
     }
 
     /// Groups targets by file. `on_error` gets files that cannot be read.
@@ -321,7 +322,7 @@ impl SetupPlan {
 
     /// Whether a setup remains: for another host, or in another worktree.
     pub(crate) fn leaves_parts(&self) -> bool {
-        self.record.files.keys().any(|file| self.context.root_for(Path::new(file)).exists())
+        self.record.files.keys().any(|file| self.context.resolve_recorded(Path::new(file)).exists())
     }
 
     /// Makes the changes. The record is written first, so that an interrupted run can be undone.
@@ -342,11 +343,12 @@ impl SetupPlan {
             None => folder,
         };
         self.record.folders.extend(folders.into_iter().map(relative));
-        let all: Vec<PathBuf> = self.record.folders.iter().map(|folder| self.context.root_for(folder)).collect();
+        let all: Vec<PathBuf> =
+            self.record.folders.iter().map(|folder| self.context.resolve_recorded(folder)).collect();
         let left = change::remove_empty_folders(&all);
-        self.record.folders.retain(|folder| left.contains(&self.context.root_for(folder)));
+        self.record.folders.retain(|folder| left.contains(&self.context.resolve_recorded(folder)));
         // Drops worktrees that no longer exist.
-        self.record.files.retain(|file, _| self.context.root_for(Path::new(file)).exists());
+        self.record.files.retain(|file, _| self.context.resolve_recorded(Path::new(file)).exists());
         self.write_record(&self.record)
     }
 

@@ -26,11 +26,14 @@ const HIGH: u16 = 14;
 /// The share of the columns that the list has next to the text, in percent.
 const LIST_SHARE: u16 = 60;
 
+/// The share of the rows that the list has above the text, in percent.
+const LIST_SHARE_ABOVE: u16 = 55;
+
 /// Columns of an age.
 const AGE: usize = 5;
 
-/// The largest share of a list's columns for labels.
-const LABEL_SHARE: usize = 4;
+/// Labels get at most one in so many columns.
+const LABEL_DIVISOR: usize = 4;
 
 const PROMPT: &str = "Search: ";
 
@@ -51,12 +54,13 @@ fn layout_panes(model: &BrowseModel, area: Rect) -> Panes {
     let (list, beside) = match model.focus {
         Focus::Text => (nothing, body),
         _ if area.width >= WIDE => {
-            let [list, gap] = Layout::horizontal([Constraint::Percentage(LIST_SHARE), Constraint::Min(0)]).areas(body);
-            (list, gap.inner(Margin { horizontal: 1, vertical: 0 }))
+            let [list, text] = Layout::horizontal([Constraint::Percentage(LIST_SHARE), Constraint::Min(0)]).areas(body);
+            (list, text.inner(Margin { horizontal: 1, vertical: 0 }))
         }
         _ if area.height >= HIGH => {
-            let [list, below] = Layout::vertical([Constraint::Percentage(55), Constraint::Min(0)]).areas(body);
-            (list, below)
+            let [list, text] =
+                Layout::vertical([Constraint::Percentage(LIST_SHARE_ABOVE), Constraint::Min(0)]).areas(body);
+            (list, text)
         }
         _ => (body, nothing),
     };
@@ -170,7 +174,7 @@ fn draw_list(frame: &mut Frame<'_>, model: &BrowseModel, area: Rect) {
     let first = model.selected.saturating_sub(rows / 2).min(model.items.len().saturating_sub(rows));
     let shown = model.items.iter().enumerate().skip(first).take(rows);
     let widest = model.items.iter().map(|item| display_width(&item.label)).max().unwrap_or_default();
-    let style = ItemStyle { columns, labels: widest.min(columns / LABEL_SHARE), words: model.query_words() };
+    let style = ItemStyle { columns, labels: widest.min(columns / LABEL_DIVISOR), words: model.query_words() };
     let lines: Vec<Line<'_>> = shown.map(|(at, item)| item_line(model, item, at == model.selected, &style)).collect();
     frame.render_widget(Paragraph::new(lines), area);
 }
