@@ -119,10 +119,10 @@ impl HookSession<'_> {
     pub(crate) fn open_store(&mut self) -> Result<&mut Store, StoreError> {
         match &mut self.store {
             Some(store) => Ok(store),
-            none => {
+            empty => {
                 let store = Store::open(self.layout.project(), LockTimeout::Hook)?;
                 store.messages().iter().for_each(|message| hook_log::append_message(self.layout, message));
-                Ok(none.insert(store))
+                Ok(empty.insert(store))
             }
         }
     }

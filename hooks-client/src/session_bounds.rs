@@ -38,7 +38,7 @@ impl HookSession<'_> {
     }
 
     /// Records where a session begins, if the store did not exist when it started.
-    pub(crate) fn begin_late(&self) {
+    pub(crate) fn record_missing_start(&self) {
         if !session_context::has_recorded_start(self.layout, &self.session_id) {
             self.record_start(None);
         }

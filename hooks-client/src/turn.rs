@@ -1,7 +1,7 @@
 //! Records the turns of a session: prompts, changes, failures, answers, and what they conclude.
 //!
-//! A text is prepared before anything else of its event is computed, and is spooled if the hook reaches its deadline. Only preparing it
-//! may come too late.
+//! A text is prepared before anything else of its event is computed, and is spooled if the hook reaches its deadline. A text is lost only
+//! if the deadline comes before it is prepared.
 
 use std::path::Path;
 
@@ -89,7 +89,7 @@ impl HookSession<'_> {
         let ended = self.save_turn(asked);
         let begun = self.record_turn_start(&TurnPrompt { memory: id.clone() });
         if begun.is_ok() {
-            self.begin_late();
+            self.record_missing_start();
             // A command of the host says nothing to the model.
             if part == SavedPart::Conclusions && !prompt.trim_start().starts_with('/') {
                 self.log_unless_busy(session_context::record_acknowledgement(self.layout, &self.session_id));
