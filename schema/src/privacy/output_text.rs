@@ -117,8 +117,8 @@ fn strip_unseen(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// Whether a character stays as it is, wherever it occurs. Most texts have only such characters: ASCII, Latin letters and the letters of
-/// Korean, Japanese and Chinese.
+/// Whether a character is never removed or replaced. Most texts have only such characters: ASCII, Latin letters, Korean, Japanese and
+/// Chinese.
 fn is_ordinary(c: char) -> bool {
     matches!(c, '\n' | '\t' | ' '..='~' | '\u{C0}'..='\u{24F}' | '\u{3041}'..='\u{30FF}')
         || matches!(c, '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
