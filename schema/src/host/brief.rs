@@ -9,6 +9,7 @@ mod knowledge;
 mod long_term;
 mod offers;
 mod personal;
+mod recent_events;
 mod revised;
 mod work;
 
@@ -105,7 +106,7 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     let opening = opening(&shortened(&project, LONGEST_PROJECT), source, size);
     let around = opening.chars().count() + CLOSING.len();
     let space = size.saturating_sub(around);
-    // Reading more sessions takes time.
+    // Reading older sessions takes time, so only if there is space for them.
     if sections.iter().map(BriefSection::size).sum::<usize>() < space {
         sections.extend(work::older(rows, session_id, sessions, &knowledge)?);
     }

@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::abandoned::{AbandonedTurns, prompt_of};
+use super::abandoned::AbandonedTurns;
 use super::budget::{BriefLine, BriefSection, LONGEST_LINE};
-use super::revised::revised_choices;
+use super::recent_events::RecentEvents;
 use crate::host::classifier::introduces_steps;
 use crate::host::code::changes::ChangeDetector;
 use crate::log::LONG_TERM_FILE;
@@ -17,18 +17,12 @@ use crate::model::sharing::{SharedState, team_author};
 use crate::model::state_note::{Phase, Standing};
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
-use crate::prose::supersession::{
-    Statement, StatementIndex, Strictness, changes_of_edits, left_for_another, names_of_removed_files, reversals,
-    without_replaced,
-};
+use crate::prose::supersession::{Statement, StatementIndex, Strictness, without_replaced};
 use crate::prose::tasks;
 use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
 
 /// How many of the newest memories of a type are read.
 const READ_OF_TYPE: usize = 60;
-
-/// How much of a prompt or an answer is searched for a reversal, in bytes.
-const SEARCHED_BYTES: usize = 2 * 1024;
 
 /// How many memories of a type are compared with their code.
 const COMPARED_WITH_CODE: usize = 20;
@@ -68,81 +62,18 @@ impl Knowledge {
     /// Reads the memories for a brief of at most `size` characters. The sections skip the conclusions and failures of the session
     /// `shown_session`, if there is one.
     pub(super) fn read(rows: Rows<'_>, shown_session: Option<&str>, size: usize) -> rusqlite::Result<Self> {
-        let own = |kind: MemoryType| MemoryFilter {
-            kind: Some(kind),
-            sharing: SharingFilter::Own,
-            ..MemoryFilter::default()
-        };
-        let newest = |kind: MemoryType| rows.list(&own(kind), READ_OF_TYPE);
-        let has_team = rows.has_team()?;
-        let now = Moment::now();
-        // Pinned memories hold however many conclusions followed.
-        let list = |kind: MemoryType| -> rusqlite::Result<Vec<MemoryRow>> {
-            let mut found = newest(kind)?;
-            if found.len() == READ_OF_TYPE {
-                let pinned = rows.pinned(kind, READ_OF_TYPE)?.into_iter();
-                let older: Vec<MemoryRow> =
-                    pinned.filter(|row| !found.iter().any(|known| known.seq == row.seq)).collect();
-                found.extend(older);
-            }
-            if has_team && kind.is_shareable() {
-                let shared =
-                    rows.list(&MemoryFilter { sharing: SharingFilter::Approved, ..own(kind) }, READ_OF_TYPE)?;
-                found.extend(shared.into_iter().filter(|row| row.shared_state(&now) == Some(SharedState::Approved)));
-            }
-            Ok(found)
-        };
-        let mut entries = Vec::new();
-        for kind in
-            MemoryType::STATEMENTS.into_iter().chain([MemoryType::Task, MemoryType::ErrorFix, MemoryType::Learning])
-        {
-            for row in list(kind)?.into_iter().filter(|row| row.superseded_by.is_none()) {
-                let text = match kind {
-                    MemoryType::Task => task_text(rows, &row)?,
-                    _ => clean_line(&row.memory.content),
-                };
-                let standing = rows.standing(&row)?;
-                entries.push(Entry { row, text, is_replaced: false, standing, changed: None });
-            }
-        }
-        // A shared memory replaces no memory of the user.
-        let are_statements = entries
-            .iter()
-            .filter(|entry| entry.row.memory.kind.is_statement() && team_author(&entry.row.path).is_none());
-        let concluded = are_statements.map(|entry| (entry.row.order(), Statement::of(&entry.text)));
-        let prompts = newest(MemoryType::UserPrompt)?;
-        let answers = newest(MemoryType::AssistantResponse)?;
-        let of_row =
-            |row: &MemoryRow| reversals_in(row).into_iter().map(|newer| (row.order(), newer)).collect::<Vec<_>>();
-        let reversed: Vec<_> = prompts.iter().chain(&answers).flat_map(of_row).collect();
-        let changing: HashSet<(i64, i64)> = reversed.iter().map(|(order, _)| *order).collect();
-        let tool_uses = newest(MemoryType::ToolUsage)?;
-        let edited = tool_uses.iter().flat_map(|row| {
-            let asked = prompt_of(row, &prompts, &answers).filter(|asked| changing.contains(&asked.order()));
-            let changes =
-                asked.map(|asked| (asked.order(), changes_of_edits(&row.memory.content, &asked.memory.content)));
-            changes.into_iter().flat_map(|(order, changes)| changes.into_iter().map(move |newer| (order, newer)))
-        });
-        let removed = tool_uses.iter().filter_map(|row| {
-            // The answer to the same prompt may name what was removed.
-            let order = prompt_of(row, &prompts, &answers).map_or(row.order(), MemoryRow::order);
-            Some((order, names_of_removed_files(&row.memory.content)?))
-        });
-        let statements = StatementIndex::new(concluded.chain(reversed).chain(edited).chain(removed));
-        let mut abandoned = AbandonedTurns::find(&tool_uses, &prompts, &answers);
-        for choice in revised_choices(&prompts, &answers) {
-            choice.turns.iter().for_each(|row| abandoned.insert(row));
-            abandoned.keep(choice.besides);
-        }
+        let mut entries = read_entries(rows)?;
+        let events = RecentEvents::read(rows)?;
+        let statements = StatementIndex::new(concluded(&entries).chain(events.changes()));
+        entries.sort_by_key(|entry| Reverse((entry.rank(), entry.row.order())));
         let mut knowledge = Self {
             entries,
             statements,
-            abandoned,
-            failures: newest(MemoryType::Error)?,
+            abandoned: events.abandoned_turns(),
+            failures: newest(rows, MemoryType::Error)?,
             shown_session: shown_session.map(str::to_owned),
             letters: OnceCell::new(),
         };
-        knowledge.entries.sort_by_key(|entry| Reverse((entry.rank(), entry.row.order())));
         knowledge.remove_replaced_and_repeated(&rows.kept_pairs()?.into_iter().map(|(older, _)| older).collect(), size);
         Ok(knowledge)
     }
@@ -349,6 +280,52 @@ impl Entry {
     }
 }
 
+/// The user's own memories of a type.
+fn own(kind: MemoryType) -> MemoryFilter {
+    MemoryFilter { kind: Some(kind), sharing: SharingFilter::Own, ..MemoryFilter::default() }
+}
+
+/// Returns the newest of the user's own memories of a type, newest first.
+pub(super) fn newest(rows: Rows<'_>, kind: MemoryType) -> rusqlite::Result<Vec<MemoryRow>> {
+    rows.list(&own(kind), READ_OF_TYPE)
+}
+
+/// Returns the memories of lasting types that no other one supersedes.
+fn read_entries(rows: Rows<'_>) -> rusqlite::Result<Vec<Entry>> {
+    let has_team = rows.has_team()?;
+    let now = Moment::now();
+    let mut entries = Vec::new();
+    for kind in MemoryType::STATEMENTS.into_iter().chain([MemoryType::Task, MemoryType::ErrorFix, MemoryType::Learning])
+    {
+        let mut found = newest(rows, kind)?;
+        // Pinned memories hold however many conclusions followed.
+        if found.len() == READ_OF_TYPE {
+            let pinned = rows.pinned(kind, READ_OF_TYPE)?.into_iter();
+            let older: Vec<MemoryRow> = pinned.filter(|row| !found.iter().any(|known| known.seq == row.seq)).collect();
+            found.extend(older);
+        }
+        if has_team && kind.is_shareable() {
+            let shared = rows.list(&MemoryFilter { sharing: SharingFilter::Approved, ..own(kind) }, READ_OF_TYPE)?;
+            found.extend(shared.into_iter().filter(|row| row.shared_state(&now) == Some(SharedState::Approved)));
+        }
+        for row in found.into_iter().filter(|row| row.superseded_by.is_none()) {
+            let text = match kind {
+                MemoryType::Task => task_text(rows, &row)?,
+                _ => clean_line(&row.memory.content),
+            };
+            let standing = rows.standing(&row)?;
+            entries.push(Entry { row, text, is_replaced: false, standing, changed: None });
+        }
+    }
+    Ok(entries)
+}
+
+/// Returns the statements of the user, which may replace older ones. A shared memory replaces no memory of the user.
+fn concluded(entries: &[Entry]) -> impl Iterator<Item = ((i64, i64), Statement)> {
+    let is_own = |entry: &&Entry| entry.row.memory.kind.is_statement() && team_author(&entry.row.path).is_none();
+    entries.iter().filter(is_own).map(|entry| (entry.row.order(), Statement::of(&entry.text)))
+}
+
 /// Formats a failure: what was tried (without the tool's name), its cause, and how often it happened.
 fn failure_line(row: &MemoryRow) -> BriefLine {
     let content = &row.memory.content;
@@ -378,13 +355,6 @@ fn task_text(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
         None if text.contains(&clean_line(&awaited)) => text,
         None => format!("{text} [waits for: {}]", shortened(&awaited, LONGEST_AWAITED)),
     })
-}
-
-/// Returns what the beginning of a prompt or an answer gives up or changes.
-fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
-    let text = &row.memory.content[..row.memory.content.floor_char_boundary(SEARCHED_BYTES)];
-    let left = (row.memory.kind == MemoryType::UserPrompt).then(|| left_for_another(text)).flatten();
-    reversals(text).into_iter().chain(left).collect()
 }
 
 /// Returns the start of the sentence that lists a task after its lead, unless the text begins with it: "Done. Still to do: renew the key; …".

@@ -1,0 +1,66 @@
+//! The newest prompts, answers and tool uses, and what they say about earlier decisions.
+
+use std::collections::HashSet;
+
+use super::abandoned::{AbandonedTurns, prompt_of};
+use super::knowledge::newest;
+use super::revised::revised_choices;
+use crate::model::memory::MemoryType;
+use crate::prose::supersession::{Statement, changes_of_edits, left_for_another, names_of_removed_files, reversals};
+use crate::store::{MemoryRow, Rows};
+
+/// How much of a prompt or an answer is searched for a reversal, in bytes.
+const SEARCHED_BYTES: usize = 2 * 1024;
+
+/// The newest events of these types, newest first.
+pub(super) struct RecentEvents {
+    prompts: Vec<MemoryRow>,
+    answers: Vec<MemoryRow>,
+    tool_uses: Vec<MemoryRow>,
+}
+
+impl RecentEvents {
+    pub(super) fn read(rows: Rows<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            prompts: newest(rows, MemoryType::UserPrompt)?,
+            answers: newest(rows, MemoryType::AssistantResponse)?,
+            tool_uses: newest(rows, MemoryType::ToolUsage)?,
+        })
+    }
+
+    /// Returns what prompts, answers, edits and removed files give up or change, with the time of each.
+    pub(super) fn changes(&self) -> Vec<((i64, i64), Statement)> {
+        let said = self.prompts.iter().chain(&self.answers);
+        let mut changes: Vec<_> =
+            said.flat_map(|row| reversals_in(row).into_iter().map(|newer| (row.order(), newer))).collect();
+        let changing: HashSet<(i64, i64)> = changes.iter().map(|(order, _)| *order).collect();
+        for row in &self.tool_uses {
+            let asked = prompt_of(row, &self.prompts, &self.answers);
+            if let Some(asked) = asked.filter(|asked| changing.contains(&asked.order())) {
+                let edited = changes_of_edits(&row.memory.content, &asked.memory.content);
+                changes.extend(edited.into_iter().map(|newer| (asked.order(), newer)));
+            }
+            // The answer to the same prompt may name what was removed.
+            let order = asked.map_or(row.order(), MemoryRow::order);
+            changes.extend(names_of_removed_files(&row.memory.content).map(|newer| (order, newer)));
+        }
+        changes
+    }
+
+    /// Returns the turns that no longer hold.
+    pub(super) fn abandoned_turns(&self) -> AbandonedTurns {
+        let mut abandoned = AbandonedTurns::find(&self.tool_uses, &self.prompts, &self.answers);
+        for choice in revised_choices(&self.prompts, &self.answers) {
+            choice.turns.iter().for_each(|row| abandoned.insert(row));
+            abandoned.keep(choice.besides);
+        }
+        abandoned
+    }
+}
+
+/// Returns what the beginning of a prompt or an answer gives up or changes.
+fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
+    let text = &row.memory.content[..row.memory.content.floor_char_boundary(SEARCHED_BYTES)];
+    let left = (row.memory.kind == MemoryType::UserPrompt).then(|| left_for_another(text)).flatten();
+    reversals(text).into_iter().chain(left).collect()
+}
