@@ -103,11 +103,12 @@ impl MemoryFilter {
     }
 }
 
-/// The columns of a row, with the id of its newest successor.
+/// The columns of a row. The newest successor is only looked up if there is one, because SQLite creates a table for the sorting each time.
 pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
      done, written_at, created_at, utc_offset, access_count, \
-     (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1), waiting, phase, \
-     settled_by, settled_at, repeats, repeated_at, auto, source, also";
+     CASE WHEN EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id) THEN \
+     (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1) END, waiting, \
+     phase, settled_by, settled_at, repeats, repeated_at, auto, source, also";
 
 /// How an entry got into its file, or why it is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

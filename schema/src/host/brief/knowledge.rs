@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::abandoned::AbandonedTurns;
 use super::budget::{BriefLine, BriefSection, LONGEST_LINE};
-use super::recent_events::RecentEvents;
+use super::recent_events::{READ_OF_TYPE, RecentEvents, newest, own};
 use crate::host::classifier::introduces_steps;
 use crate::host::code::changes::ChangeDetector;
 use crate::log::LONG_TERM_FILE;
@@ -20,9 +20,6 @@ use crate::prose::gist::shortened;
 use crate::prose::supersession::{Statement, StatementIndex, Strictness, without_replaced};
 use crate::prose::tasks;
 use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
-
-/// How many of the newest memories of a type are read.
-const READ_OF_TYPE: usize = 60;
 
 /// How many memories of a type are compared with their code.
 const COMPARED_WITH_CODE: usize = 20;
@@ -278,16 +275,6 @@ impl Entry {
         let marked = changed.and_then(|changed| Some(text.strip_suffix(')')?.to_owned() + &changed));
         BriefLine { text: marked.unwrap_or(text), id }
     }
-}
-
-/// The user's own memories of a type.
-fn own(kind: MemoryType) -> MemoryFilter {
-    MemoryFilter { kind: Some(kind), sharing: SharingFilter::Own, ..MemoryFilter::default() }
-}
-
-/// Returns the newest of the user's own memories of a type, newest first.
-pub(super) fn newest(rows: Rows<'_>, kind: MemoryType) -> rusqlite::Result<Vec<MemoryRow>> {
-    rows.list(&own(kind), READ_OF_TYPE)
 }
 
 /// Returns the memories of lasting types that no other one supersedes.

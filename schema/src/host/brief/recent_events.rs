@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 
 use super::abandoned::{AbandonedTurns, prompt_of};
-use super::knowledge::newest;
 use super::revised::revised_choices;
 use crate::model::memory::MemoryType;
 use crate::prose::supersession::{Statement, changes_of_edits, left_for_another, names_of_removed_files, reversals};
-use crate::store::{MemoryRow, Rows};
+use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
+
+/// How many of the newest memories of a type are read.
+pub(super) const READ_OF_TYPE: usize = 60;
 
 /// How much of a prompt or an answer is searched for a reversal, in bytes.
 const SEARCHED_BYTES: usize = 2 * 1024;
@@ -56,6 +58,16 @@ impl RecentEvents {
         }
         abandoned
     }
+}
+
+/// The user's own memories of a type.
+pub(super) fn own(kind: MemoryType) -> MemoryFilter {
+    MemoryFilter { kind: Some(kind), sharing: SharingFilter::Own, ..MemoryFilter::default() }
+}
+
+/// Returns the newest of the user's own memories of a type, newest first.
+pub(super) fn newest(rows: Rows<'_>, kind: MemoryType) -> rusqlite::Result<Vec<MemoryRow>> {
+    rows.list(&own(kind), READ_OF_TYPE)
 }
 
 /// Returns what the beginning of a prompt or an answer gives up or changes.
