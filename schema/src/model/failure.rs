@@ -183,11 +183,11 @@ pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
     })
 }
 
-/// Whether the last commands of two failures are the same program, and it reported the same cause.
+/// Whether the last commands of two failures are the same program with the same first argument, and it reported the same cause.
 pub(crate) fn have_same_cause(a: &str, b: &str) -> bool {
-    let parts = |text: &str| -> Option<(String, String)> {
-        let program = Attempt::of(text)?.main_commands().pop()?.name;
-        Some((program, text.lines().nth(1)?.to_owned()))
+    let parts = |text: &str| -> Option<(String, Option<String>, String)> {
+        let MainCommand { name, operands, .. } = Attempt::of(text)?.main_commands().pop()?;
+        Some((name, operands.into_iter().next(), text.lines().nth(1)?.to_owned()))
     };
     parts(a).is_some_and(|one| parts(b) == Some(one))
 }
@@ -199,11 +199,12 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case::other_options("Bash failed: train.py --lr 1\nloss is nan at step 7\ntrain.py:3", true)]
-    #[case::other_cause("Bash failed: train.py --lr 1\nout of memory", false)]
+    #[case::other_options("Bash failed: train.py base.yaml --lr 1\nloss is nan at step 7\ntrain.py:3", true)]
+    #[case::other_cause("Bash failed: train.py base.yaml --lr 1\nout of memory", false)]
     #[case::other_program("Bash failed: evaluate.py\nloss is nan at step 7", false)]
+    #[case::other_argument("Bash failed: train.py large.yaml\nloss is nan at step 7", false)]
     fn failures_of_one_program_may_have_one_cause(#[case] other: &str, #[case] expected: bool) {
-        assert_eq!(have_same_cause("Bash failed: train.py\nloss is nan at step 7", other), expected);
+        assert_eq!(have_same_cause("Bash failed: train.py base.yaml\nloss is nan at step 7", other), expected);
     }
 
     #[rstest]

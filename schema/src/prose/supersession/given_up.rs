@@ -288,7 +288,7 @@ pub(super) fn thrown_out(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     let clause_end = rest.iter().position(|token| token.begins_clause).unwrap_or(rest.len());
     let end = rest[..clause_end].iter().take(OUT_REACH).position(|token| token.text == "out").filter(|end| *end > 0)?;
     let behind = &rest[end + 1..clause_end];
-    match behind.first() {
+    let given_up = match behind.first() {
         Some(of) if of.text == "of" && takes => {
             let place = behind[1..].iter().take_while(|token| !ENDS.contains(&token.text)).count();
             let subject = collect(&rest[..end], Scope::Subject).terms;
@@ -296,7 +296,9 @@ pub(super) fn thrown_out(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         }
         Some(of) if of.text == "of" => None,
         _ => throws.then(|| collect(&rest[..end], Scope::All).limited()),
-    }
+    };
+    // "Get the release out of the way" gives nothing up.
+    given_up.filter(|given_up| !given_up.is_nothing())
 }
 
 /// Returns the phrases of a list with which the tokens begin.
