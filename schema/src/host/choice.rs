@@ -11,6 +11,7 @@ mod pick;
 use crate::model::word_list::WordList;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
+use crate::prose::one_off::is_one_off_request;
 use crate::prose::sentences::sentences;
 use crate::prose::small_talk::is_small_talk;
 use crate::prose::terms::{is_hangul, terms};
@@ -133,9 +134,21 @@ fn find_agreed_recommendation(answer: &str, options: &[ListedOption]) -> Option<
 
 /// Returns the options that a clause picks, and what the prompt says besides.
 fn find_picked_options(clause: &str, rest: &str, options: &[ListedOption]) -> Option<(String, String)> {
+    // What the rest says for once is no part of the decision.
+    let rest: String =
+        sentences(rest).into_iter().filter(|sentence| !is_one_off_request(&sentence.to_lowercase())).collect();
+    let rest = rest.as_str();
     let besides = if is_filler(rest) { String::new() } else { clean_line(rest) };
     if let Some(picked) = by_label(clause, options).or_else(|| named_option(clause, options)) {
         return Some((picked, besides));
+    }
+    // "2번으로 해주세요 음영지역이 많아서"
+    let reason = clause.match_indices(' ').map(|(at, _)| clause.split_at(at));
+    let reason = reason.filter(|(decided, _)| decided.contains(is_hangul) && DECIDED.ends(decided));
+    if let Some((picked, reason)) =
+        reason.into_iter().find_map(|(decided, reason)| Some((by_label(decided, options)?, reason)))
+    {
+        return Some((picked, clean_line(&[reason.trim(), rest].join(" "))));
     }
     // "B with 5 %"
     let at = clause.rfind(" with ")?;
@@ -143,6 +156,11 @@ fn find_picked_options(clause: &str, rest: &str, options: &[ListedOption]) -> Op
     let separator = if rest.is_empty() { "" } else { ". " };
     Some((picked, clean_line(&[clause[at..].trim(), separator, rest].concat())))
 }
+
+/// The ends of Korean decisions, before a reason.
+static DECIDED: WordList = WordList::words(
+    "해주세요 해줘 하자 하죠 할게 할게요 합시다 가자 가죠 가요 갑시다 진행해주세요 진행해줘 해주십시오",
+);
 
 /// Returns the decision in the answer to a question that the host asked with options, or `None` if it only agrees. `description` is that
 /// of the picked option.
@@ -375,6 +393,17 @@ mod tests {
         Some("선택: 두 버전을 모두 보관한다. 제목만 다르면 최신 걸로")
     )]
     #[case::korean_particle("2번으로 하자", KOREAN, Some("선택: 두 버전을 모두 보관한다"))]
+    #[case::korean_reason(
+        "2번으로 해주세요 음영지역이 많아서",
+        KOREAN,
+        Some("선택: 두 버전을 모두 보관한다. 음영지역이 많아서")
+    )]
+    #[case::korean_go("1이랑 3 ㄱㄱ", KOREAN, Some("선택: 마지막 저장이 이긴다; CRDT"))]
+    #[case::limited_to_once(
+        "2. for the first try only take 5 % of the data",
+        LIST,
+        Some("Chosen: config-rs, the older crate")
+    )]
     #[case::polite("2번으로요.", KOREAN, Some("선택: 두 버전을 모두 보관한다"))]
     #[case::emphasis("yeah figment obviously", LIST, Some("Chosen: `figment`, which tracks provenance"))]
     #[case::bullet(

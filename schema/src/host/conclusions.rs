@@ -51,7 +51,8 @@ pub struct ConclusionSource<'s> {
 /// Whether a sentence only introduces a list, or holds only once.
 fn is_no_statement(text: &str) -> bool {
     let text = text.trim_end();
-    text.ends_with(':') || says_once_explicitly(&text.to_lowercase())
+    // A line of a log may begin with its fields.
+    text.ends_with(':') || text.starts_with('{') || says_once_explicitly(&text.to_lowercase())
 }
 
 /// Whether a sentence is in lines of a brief or a daily log, which are known already or imitated.

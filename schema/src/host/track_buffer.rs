@@ -18,7 +18,7 @@ use crate::files::layout::Layout;
 use crate::files::store_file::{self, options_for_private, verify};
 use crate::host::hook::{ToolChange, ToolUse};
 use crate::host::session_context::GIVEN;
-use crate::model::failure::{Attempt, Success};
+use crate::model::failure::{Attempt, Success, is_settled_by};
 use crate::model::memory::MemoryId;
 use crate::model::moment::Moment;
 use crate::model::tool_usage::{self, FileEdit};
@@ -251,6 +251,15 @@ pub fn rewrite_uses(
         }
     }
     Ok(())
+}
+
+/// Removes the successes of what failed again, from the buffer of a session. Only the last attempt settles earlier failures.
+pub fn remove_successes(layout: &Layout, session_id: &str, failure: &str) -> Result<(), StoreError> {
+    let is_over = |attempt: &Attempt| is_settled_by(failure, attempt);
+    rewrite_uses(layout, Some(session_id), &|mut used, is_own| {
+        used.succeeded = used.succeeded.filter(|attempt| !is_own || !is_over(attempt));
+        Some(used)
+    })
 }
 
 fn read_buffer(buffer: &mut File) -> io::Result<String> {

@@ -7,6 +7,8 @@ mod main_commands;
 mod programs;
 mod split;
 
+use std::ops::RangeInclusive;
+
 use programs::{
     ALIASES, CHANGING, CHANGING_WITH, CONSTRUCTS, EXTENSIONS, INTERPRETERS, KEYWORDS, PRINT_ONLY_OPTIONS,
     READ_ONLY_WITH, SHELLS, VALUED, WRAPPERS,
@@ -47,20 +49,53 @@ const MAX_WORDS: usize = 256;
 
 /// Returns the paths that a command line removes from git: `git rm src/ble.rs`. Plain `rm` mostly deletes logs and scratch files.
 pub(crate) fn removed_from_git(line: &str) -> Vec<String> {
-    let of_command = |simple: SimpleCommand| {
-        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
-        let paths = match effective_program(&words) {
-            Some(("git", ["rm", arguments @ ..])) => arguments,
-            _ => &[],
-        };
-        if paths.iter().any(|option| matches!(*option, "--cached" | "--dry-run" | "-n")) {
+    let paths_of = |arguments: Vec<String>| {
+        if arguments.iter().any(|option| matches!(option.as_str(), "--cached" | "--dry-run" | "-n")) {
             return Vec::new();
         }
-        let is_path = |word: &&&str| !word.starts_with('-') && !word.contains(['*', '?', '$']);
-        let plain = |path: &&str| path.trim_start_matches("./").trim_end_matches('/').replace('\\', "/");
-        paths.iter().filter(is_path).map(plain).collect()
+        let is_path = |word: &&String| !word.starts_with('-') && !word.contains(['*', '?', '$']);
+        let plain = |path: &String| path.trim_start_matches("./").trim_end_matches('/').replace('\\', "/");
+        arguments.iter().filter(is_path).map(plain).collect()
     };
-    split::split_commands(line).into_iter().flat_map(of_command).collect()
+    git_calls(line, "rm").flat_map(paths_of).collect()
+}
+
+/// Returns the commits that a command line reverts, as they are named: `4be19c2`, `HEAD`.
+pub(crate) fn reverted_commits(line: &str) -> Vec<String> {
+    let is_commit = |word: &String| word == "HEAD" || is_commit_hash(word);
+    git_calls(line, "revert").flatten().filter(is_commit).collect()
+}
+
+/// Returns the hash of the commit that a command line makes, which git prints: `[main 4be19c2] Fix the parser`, or a line of `git log
+/// --oneline`.
+pub(crate) fn made_commit<'o>(line: &str, output: &'o str) -> Option<&'o str> {
+    git_calls(line, "commit").next()?;
+    let of_line = |line: &'o str| {
+        let (first, _) = line.split_once(' ')?;
+        let bracket = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let named = bracket.and_then(|(branch, _)| branch.rsplit(' ').next());
+        named.or(Some(first)).filter(|hash| is_commit_hash(hash))
+    };
+    output.lines().find_map(of_line)
+}
+
+/// Whether a word may be the hash of a commit, perhaps a short one.
+fn is_commit_hash(word: &str) -> bool {
+    const LENGTHS: RangeInclusive<usize> = 7..=40;
+    let is_hex = word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_hex && LENGTHS.contains(&word.len()) && word.contains(|c: char| c.is_ascii_digit())
+}
+
+/// Returns the arguments of each call of a subcommand of git in a command line.
+fn git_calls<'l>(line: &'l str, subcommand: &'l str) -> impl Iterator<Item = Vec<String>> + 'l {
+    let arguments = move |simple: SimpleCommand| {
+        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
+        let ("git", arguments) = effective_program(&words)? else { return None };
+        let is_called = subcommands("git", arguments).first() == Some(&subcommand);
+        let at = arguments.iter().position(|word| *word == subcommand).filter(|_| is_called)?;
+        Some(arguments[at + 1..].iter().map(|word| (*word).to_owned()).collect())
+    };
+    split::split_commands(line).into_iter().filter_map(arguments)
 }
 
 fn is_changing_line(line: &str, depth: usize) -> bool {

@@ -3,6 +3,9 @@
 const FILES: &str = "Files modified: ";
 const COMMANDS: &str = "Commands: ";
 
+/// Precedes the hash of the commit that a command made.
+const COMMIT: &str = " # ";
+
 /// The maximum length of all edits of a turn, in bytes.
 const LONGEST_CHANGES: usize = 16 * 1024;
 
@@ -74,6 +77,44 @@ pub fn files(content: &str) -> impl Iterator<Item = &str> {
 /// Returns the commands that a `tool_usage` text names. A command that contains `; ` counts as several.
 pub fn commands(content: &str) -> impl Iterator<Item = &str> {
     labelled_items(content, COMMANDS, "; ")
+}
+
+/// Adds the commit that a command made, as a comment of the shell: `git commit -qm fix # 4be19c2`.
+pub fn with_commit(command: String, commit: Option<&str>) -> String {
+    commit.map_or(command.clone(), |hash| command + COMMIT + hash)
+}
+
+/// Returns the hashes of the commits that the commands of a `tool_usage` text made, the last one first.
+pub fn commits(content: &str) -> Vec<&str> {
+    let commands: Vec<&str> = commands(content).collect();
+    commands.into_iter().rev().filter_map(|command| command.rsplit_once(COMMIT)).map(|(_, hash)| hash).collect()
+}
+
+/// A line that an edit removes or adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EditedLine<'c> {
+    pub file: &'c str,
+    pub is_added: bool,
+    /// The trimmed code.
+    pub code: &'c str,
+}
+
+/// Returns the removed and added lines of the edits in a `tool_usage` text.
+pub fn edited_lines(content: &str) -> impl Iterator<Item = EditedLine<'_>> {
+    let files: Vec<&str> = files(content).collect();
+    let mut file = files.first().copied().unwrap_or_default();
+    content.lines().filter_map(move |line| {
+        let (is_added, code) = match line.split_at_checked(2) {
+            Some(("+ ", code)) => (true, code),
+            Some(("- ", code)) => (false, code),
+            _ => {
+                let title = line.split(" @ ").next().unwrap_or_default();
+                file = files.iter().copied().find(|known| *known == title).unwrap_or(file);
+                return None;
+            }
+        };
+        Some(EditedLine { file, is_added, code: code.trim() })
+    })
 }
 
 fn labelled_items<'c>(content: &'c str, label: &'static str, separator: &'static str) -> impl Iterator<Item = &'c str> {

@@ -12,7 +12,7 @@ use crate::prose::small_talk::words;
 pub(crate) fn is_one_off_request(folded: &str) -> bool {
     // Each rule needs one of these. Most sentences have none.
     static OCCASIONS: WordList = WordList::phrases(
-        "today|tonight|tomorrow|only|just|once|one-off|for this|on this|this time|this one|that one|이번|이건|오늘|내일|한 번만|한번만|今回|本日|\
+        "today|tonight|tomorrow|only|just|once|one-off|for this|for the first|on this|this time|this one|that one|이번|이건|오늘|내일|한 번만|한번만|今回|本日|\
          今日|一回",
     );
     if !OCCASIONS.occurs_in(folded) {
@@ -63,7 +63,7 @@ fn is_limited_to_occasion(folded: &str) -> bool {
         "today only|tonight only|tomorrow only|today alone|for today only|for tonight only|for tomorrow only",
     );
     static OCCASIONS: WordList = WordList::phrases(
-        "for this batch|for this run|for this build|for this release|for this deploy|for this demo|for this commit|on this monday|\
+        "for this batch|for the first try|for the first run|for this run|for this build|for this release|for this deploy|for this demo|for this commit|on this monday|\
          on this tuesday|on this wednesday|on this thursday|on this friday|on this saturday|on this sunday",
     );
     static LIMITS: WordList = WordList::words("only just");

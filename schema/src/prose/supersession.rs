@@ -6,7 +6,7 @@
 //! | rule | sign of change | also required |
 //! | --- | --- | --- |
 //! | gives up | "no longer X", "X, not Y", "instead of X", "prefer Y over X", "from X to Y", "drop X", "throw X out", "take S out of X", "X 대신", "X 말고", "X 는 취소", "X はやめて" | the older text contains all of X and shares another term, or chooses X and the newer text is about nothing else; if people give it up, or if a name or several words are gone completely, no other term |
-//! | another quantity | another number with the same unit | the terms of one are among those of the other, with two in common or a word of change |
+//! | another quantity | another number with the same unit | the terms of one are among those of the other, with two in common or a word of change; of dates, one in common and a word of change |
 //! | goes back | chooses something that the older text gave up, or returns to something ("rollback after all", "역시 서버로") | a word of change |
 //! | leaves | complains about a name or a number, and then changes to something else | the older text chooses that name or has that number |
 //! | another choice | both choose a name for the same terms | "the S is X", "X as the S", "S 는 X", or a word of change |
@@ -16,15 +16,17 @@ use std::borrow::Cow;
 use self::choices::{choices, defines, is_change, is_used_as, returns_to};
 pub use self::edits::{changes_of_edits, names_of_removed_files};
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
-pub use self::passages::{StatementIndex, without_replaced};
+pub use self::overwritten::TurnEdits;
+pub use self::passages::{StatementIndex, TurnStatement, without_replaced};
 pub(crate) use self::reversals::is_plain;
 pub use self::reversals::{left_for_another, reversals};
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{ProseToken, quantities, tokens};
+use crate::prose::terms::{DATE, ProseToken, quantities, tokens};
 
 mod choices;
 mod edits;
 mod given_up;
+mod overwritten;
 mod passages;
 mod reversals;
 
@@ -169,10 +171,12 @@ impl Statement {
             return false;
         }
         let common = count_shared(&self.terms, &older.terms);
-        let is_same_subject = common == self.terms.len().min(older.terms.len());
+        let shorter = self.terms.len().min(older.terms.len());
+        let is_same_subject = common == shorter;
         // Numbers without a unit are versions, ports and counts, so they need more terms in common.
         let least = if old.1.is_empty() || !self.changes && numbers_of_unit.len() == 1 { 2 } else { 1 };
-        common >= least && (is_same_subject || numbers_of_unit.len() == 2)
+        let is_moved = self.changes && old.1 == DATE && common * 2 >= shorter;
+        common >= least && (is_same_subject || is_moved || numbers_of_unit.len() == 2)
     }
 
     /// Whether it drops a chosen name or a number of the older statement.

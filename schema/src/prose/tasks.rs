@@ -3,7 +3,7 @@
 use crate::model::word_list::WordList;
 use crate::privacy::output_text::clean_line;
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{count_shared_terms, is_hangul, terms};
+use crate::prose::terms::{ProseToken, count_shared_terms, is_hangul, terms, terms_and_parts, tokens};
 
 pub(crate) use reports::reports_result;
 use reports::{
@@ -138,10 +138,15 @@ fn only_matching_task(report: &str, said: &[String], tasks: &[ComparedTask<'_>])
     // "Tests are in `spec/`" says where something is.
     let is_place = subject.len() == 1 && PLACES.occurs_in(&report.to_lowercase());
     closings::only_one(tasks, |task| {
-        let is_within =
-            |part: &[String]| count_shared_terms(part, task.terms()) == part.len() && is_enough(part, task.text);
-        let is_about = |part: &[String]| is_within(part) && count_shared_terms(part, task.head_terms()) > 0;
-        said.len() >= least && is_within(&said) || !subject.is_empty() && !is_place && is_about(&subject)
+        let is_within = |part: &[String]| count_shared_terms(part, task.terms_and_parts()) == part.len();
+        // "환급 건은 제가 한 과장께 보내드렸습니다": the rest of the sentence may name the task, too.
+        let shares_more = || count_shared_terms(&said, task.terms_and_parts()) > 1;
+        let is_enough = |part: &[String]| is_enough(part, task.text) || is_korean && shares_more();
+        let is_about = |part: &[String]| {
+            is_within(part) && is_enough(part) && count_shared_terms(part, &terms_and_parts(head(task.text))) > 0
+        };
+        said.len() >= least && is_within(&said) && is_enough(&said)
+            || !subject.is_empty() && !is_place && is_about(&subject)
     })
 }
 
@@ -184,8 +189,12 @@ fn is_report_word(term: &str) -> bool {
     ENDS.contains(term) || KOREAN_ENDS.begins(term)
 }
 
-/// Returns the terms of an English report before its verb: "completions" of "Completions came for free".
+/// Returns the terms of a report before its verb, or before the particle of its topic: "completions" of "Completions came for free", "멘트
+/// 문구" of "멘트 문구는 기획이 바꿨대".
 fn subject(report: &str) -> Vec<String> {
+    if report.chars().any(is_hangul) {
+        return topic(report);
+    }
     let is_verb = |word: &str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         FINITE.contains(&word) || ENDS.contains(&word)
@@ -198,6 +207,15 @@ fn subject(report: &str) -> Vec<String> {
         start += word.len();
     }
     Vec::new()
+}
+
+fn topic(report: &str) -> Vec<String> {
+    const REACH: usize = 4;
+    let said = tokens(report);
+    let is_topic = |token: &ProseToken| matches!(token.particle, "은" | "는");
+    let end = said.iter().take(REACH).position(is_topic);
+    let of_topic = end.map_or(&[][..], |end| &said[..=end]);
+    of_topic.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect()
 }
 
 /// Whether a report says nothing but the beginning of a task in the past tense: "cells ordered" of "order cells with a lower resistance".
@@ -302,6 +320,15 @@ mod tests {
     #[case::korean_rest(
         "유진 님이 준 색상 토큰을 넣으면서 다크 모드 색도 같이 확인받았습니다.",
         "다크 모드 색상 디자이너 확인 받기",
+        true
+    )]
+    #[case::topic("멘트 문구는 기획이 직접 바꿨대", "상담원 연결 멘트 문구 교체", true)]
+    #[case::topic_is_an_identifier("expire는 내가 airflow에 걸어둠", "schedule expire_snapshots daily", true)]
+    #[case::topic_for_a_purpose("A3 인쇄는 내가 주말에 만들어서 올렸어", "시간표 인쇄용 A3 화면", true)]
+    #[case::topic_of_another("알림 문구는 기획이 직접 바꿨대", "상담원 연결 멘트 문구 교체", false)]
+    #[case::with_more_of_the_task(
+        "환급 건은 제가 어제 한 과장께 메일로 보내드렸습니다.",
+        "이중 출금 7건의 환급 내역서를 준법감시팀 한지훈 과장께 송부",
         true
     )]
     #[case::by_another_team("아까 그 주문들 보정은 CS에서 끝냈대요.", "마이너스로 결제된 주문 세 건 보정하기", true)]
@@ -428,7 +455,10 @@ mod tests {
     #[case::opposite("商品説明も索引に入れないで", "分かりました。", None)]
     #[case::about_another("管理画面を直して", "直しました。", None)]
     fn japanese_order_repeats_a_task(#[case] prompt: &str, #[case] answer: &str, #[case] expected: Option<usize>) {
-        assert_eq!(done_as_ordered(prompt, answer, true, &["商品説明も索引に入れる", "検索語のログを取る"]), expected);
+        assert_eq!(
+            done_as_ordered(prompt, answer, true, &["商品説明も索引に入れる", "検索語のログを取る"]),
+            Vec::from_iter(expected)
+        );
     }
 
     #[rstest]
@@ -458,7 +488,17 @@ mod tests {
         Some(0)
     )]
     fn ordered_task_is_done(#[case] prompt: &str, #[case] answer: &str, #[case] expected: Option<usize>) {
-        assert_eq!(done_as_ordered(prompt, answer, true, &LISTED), expected);
+        assert_eq!(done_as_ordered(prompt, answer, true, &LISTED), Vec::from_iter(expected));
+    }
+
+    #[rstest]
+    #[case::two("completions n man page pls, clap_mangen does it", &[0, 1])]
+    #[case::one("man page now", &[1])]
+    #[case::one_unknown("completions and colours please", &[])]
+    #[case::no_order("completions and the man page look odd", &[])]
+    fn tasks_are_ordered_together(#[case] prompt: &str, #[case] expected: &[usize]) {
+        let tasks = ["generate shell completions", "write a man page", "publish to the brew tap"];
+        assert_eq!(done_as_ordered(prompt, "Both are written by `build.rs`.", true, &tasks), expected);
     }
 
     #[test]

@@ -8,6 +8,15 @@ mod words;
 /// The maximum length of a text that is read, in bytes. The topic of a statement is at its beginning.
 const READ_BYTES: usize = 4 * 1024;
 
+/// The shortest part of an identifier, in bytes.
+const SHORTEST_PART: usize = 3;
+
+/// The unit of a day in a year, which is the number of the month times 100, and that of the day.
+pub(crate) const DATE: &str = "date";
+
+/// The word after the number of a month.
+const MONTH: &str = "월";
+
 /// A piece of a text: a term, a quantity, or another word.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProseToken {
@@ -90,7 +99,7 @@ pub(crate) fn tokens(text: &str) -> Vec<ProseToken> {
         }
         (begins_clause, begins_sentence) = (false, false);
     }
-    with_quantities(found)
+    with_quantities(with_dates(found))
 }
 
 /// Returns the index of the first token of the last clause.
@@ -104,6 +113,17 @@ pub(crate) fn terms(text: &str) -> Vec<String> {
     terms.sort_unstable();
     terms.dedup();
     terms
+}
+
+/// Returns the terms of a text, and the parts of its identifiers: `chrome.alarms`, "chrome" and "alarm".
+pub(crate) fn terms_and_parts(text: &str) -> Vec<String> {
+    let whole = terms(text);
+    let parts = |term: &String| -> Vec<String> {
+        let parts = term.split(['_', '.', '/']).filter(|part| part.len() >= SHORTEST_PART && *part != term);
+        parts.map(words::fold).collect()
+    };
+    let parts: Vec<String> = whole.iter().flat_map(parts).collect();
+    whole.into_iter().chain(parts).collect()
 }
 
 /// Counts the terms of a text that are also in `others`, whatever their endings.
@@ -130,7 +150,11 @@ pub(crate) fn have_same_stem(a: &str, b: &str) -> bool {
     // [`terms`] leaves particles at nouns of one syllable.
     let syllable =
         |word: &str| word.chars().next().filter(|c| is_hangul(*c) && korean::particle(&word[c.len_utf8()..]).is_some());
+    // "인쇄용" is for "인쇄".
+    let is_purpose = |long: &str, short: &str| long.strip_suffix('용') == Some(short) && short.chars().count() > 1;
     a == b
+        || is_purpose(a, b)
+        || is_purpose(b, a)
         || syllable(a).is_some() && syllable(a) == syllable(b)
         || stem(a) >= SHORTEST && a.is_ascii() && a[..stem(a)] == b[..stem(b).min(b.len())]
 }
@@ -159,6 +183,55 @@ fn ascii_token(word: &str, begins_clause: bool, begins_sentence: bool, has_korea
     let is_common = folded.chars().count() < 2 || words::is_common(&folded) && !(has_korean && folded.len() > 3);
     let kind = if is_common { TokenKind::Other } else { TokenKind::Term };
     ProseToken { kind, text: folded, particle: "", is_name: !is_common && (is_identifier || has_korean), begins_clause }
+}
+
+/// Joins the month and the day of a date into one quantity: `3 March`, `March 3rd`, `the 17th of March`, `3월 17일`.
+fn with_dates(found: Vec<ProseToken>) -> Vec<ProseToken> {
+    if !found.iter().any(|token| token.text == MONTH || month(token).is_some()) {
+        return found;
+    }
+    let mut joined: Vec<ProseToken> = Vec::with_capacity(found.len());
+    let mut rest = found.as_slice();
+    while let Some((first, behind)) = rest.split_first() {
+        let of = usize::from(behind.first().is_some_and(|word| word.text == "of"));
+        let english = match (month(first), day(first)) {
+            (Some(month), _) => behind.first().and_then(day).map(|day| (month, day, 1)),
+            (None, Some(day)) => behind.get(of).and_then(month).map(|month| (month, day, of + 1)),
+            (None, None) => None,
+        };
+        // "3월" is a number and a word.
+        let korean = || {
+            let [word, day, ..] = behind else { return None };
+            let (TokenKind::Quantity(month), TokenKind::Quantity(number)) = (first.kind, day.kind) else { return None };
+            (first.text.is_empty() && word.text == MONTH && day.text == "일").then_some((month, number, 2))
+        };
+        let Some((month, day, length)) = english.or_else(korean) else {
+            joined.push(first.clone());
+            rest = behind;
+            continue;
+        };
+        let kind = TokenKind::Quantity(month * 100.0 + day);
+        joined.push(ProseToken { kind, text: DATE.to_owned(), particle: behind[length - 1].particle, ..first.clone() });
+        rest = &behind[length..];
+    }
+    joined
+}
+
+/// Returns the number of the month that a token names. "May" is also a verb, so a month only counts next to a day.
+fn month(token: &ProseToken) -> Option<f64> {
+    words::month(&token.text)
+}
+
+/// Returns the day of a month that a token may be: `3`, `17th`.
+fn day(token: &ProseToken) -> Option<f64> {
+    let number = match token.kind {
+        TokenKind::Quantity(number) if token.text.is_empty() => number,
+        TokenKind::Quantity(_) => return None,
+        TokenKind::Term | TokenKind::Other => {
+            ["st", "nd", "rd", "th"].iter().find_map(|ending| token.text.strip_suffix(ending))?.parse().ok()?
+        }
+    };
+    ((1.0..=31.0).contains(&number) && number.fract() == 0.0).then_some(number)
 }
 
 /// Joins a number with its unit in the next word, as in `50 Hz` and `5 분`, and converts it to the base unit.
@@ -261,6 +334,11 @@ mod tests {
     #[case::korean("15분 뒤", 900.0, "second")]
     #[case::korean_apart("슬롯당 1.5 MB 로", 1_500_000.0, "byte")]
     #[case::thousands("at most 4,000 characters", 4000.0, "character")]
+    #[case::ten_thousands("호출은 하루 30만 건까지", 300_000.0, "")]
+    #[case::day_and_month("the beta is on 3 March", 303.0, "date")]
+    #[case::ordinal("it's the 17th of March now", 317.0, "date")]
+    #[case::month_and_day("Feb 9 at the latest", 209.0, "date")]
+    #[case::korean_date("프리즈는 12월 5일이에요", 1205.0, "date")]
     fn quantities_are_converted_to_base_units(#[case] text: &str, #[case] number: f64, #[case] unit: &str) {
         let found = tokens(text).into_iter().find(|token| matches!(token.kind, TokenKind::Quantity(_))).unwrap();
         assert_eq!((found.kind, found.text.as_str()), (TokenKind::Quantity(number), unit));

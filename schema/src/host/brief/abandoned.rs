@@ -1,9 +1,9 @@
-//! Turns whose decisions no longer hold, even if the later ones use other words: all their files were removed from git, or a later prompt
-//! revises what they chose.
+//! Turns whose decisions no longer hold, even if the later ones use other words: all their files were removed from git, their commit was
+//! reverted, or a later prompt revises what they chose.
 
 use std::collections::HashSet;
 
-use crate::model::command_line::removed_from_git;
+use crate::model::command_line::{removed_from_git, reverted_commits};
 use crate::model::memory::MemoryId;
 use crate::model::tool_usage;
 use crate::store::MemoryRow;
@@ -22,8 +22,19 @@ impl AbandonedTurns {
     pub(super) fn find(tool_uses: &[MemoryRow], prompts: &[MemoryRow], answers: &[MemoryRow]) -> Self {
         let mut found = Self::default();
         let (mut removed, mut edited): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+        let mut reverted: Vec<String> = Vec::new();
         for row in tool_uses {
             let content = &row.memory.content;
+            let commits = tool_usage::commits(content);
+            let is_reverted = |commit: &String| {
+                // Short hashes may have different lengths.
+                commit == "HEAD" && !commits.is_empty()
+                    || commits.iter().any(|hash| hash.starts_with(commit.as_str()) || commit.starts_with(hash))
+            };
+            if reverted.extract_if(.., |commit| is_reverted(commit)).count() > 0 {
+                found.add(row, prompts, answers);
+            }
+            reverted.extend(tool_usage::commands(content).flat_map(reverted_commits));
             let is_removed = |file: &&str| removed.iter().any(|path| names(path, file));
             let (tests, code): (Vec<&str>, Vec<&str>) = tool_usage::files(content).partition(|file| is_test(file));
             let judged = if code.is_empty() { tests } else { code };

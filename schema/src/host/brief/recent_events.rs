@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::abandoned::{AbandonedTurns, prompt_of};
+use super::abandoned::{AbandonedTurns, answer_to, prompt_of};
 use super::revised::revised_choices;
 use crate::model::memory::MemoryType;
-use crate::prose::supersession::{Statement, changes_of_edits, left_for_another, names_of_removed_files, reversals};
+use crate::prose::supersession::{
+    Statement, TurnEdits, TurnStatement, changes_of_edits, left_for_another, names_of_removed_files, reversals,
+};
 use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
 
 /// How many of the newest memories of a type are read.
@@ -42,11 +44,38 @@ impl RecentEvents {
                 let edited = changes_of_edits(&row.memory.content, &asked.memory.content);
                 changes.extend(edited.into_iter().map(|newer| (asked.order(), newer)));
             }
+            if let Some(asked) = asked {
+                let restated = TurnEdits::of(&row.memory.content).restated(&asked.memory.content);
+                changes.extend(restated.into_iter().map(|newer| (asked.order(), newer)));
+            }
             // The answer to the same prompt may name what was removed.
             let order = asked.map_or(row.order(), MemoryRow::order);
             changes.extend(names_of_removed_files(&row.memory.content).map(|newer| (order, newer)));
         }
         changes
+    }
+
+    /// Returns what later edits overwrite of earlier turns.
+    pub(super) fn overwritten(&self) -> Vec<TurnStatement> {
+        let turns: Vec<(Option<&MemoryRow>, &MemoryRow, TurnEdits<'_>)> = self
+            .tool_uses
+            .iter()
+            .map(|row| (prompt_of(row, &self.prompts, &self.answers), row, TurnEdits::of(&row.memory.content)))
+            .collect();
+        let mut found = Vec::new();
+        for (at, (newer_asked, tool_use, edits)) in turns.iter().enumerate() {
+            // A prompt such as "go" is not stored.
+            let end = newer_asked.unwrap_or(tool_use).order();
+            for (asked, _, overwritten) in &turns[at + 1..] {
+                let Some(asked) = asked.filter(|asked| asked.order() < end) else { continue };
+                let answer = answer_to(asked, &self.prompts, &self.answers);
+                let said = std::iter::once(asked).chain(answer).map(|row| row.memory.content.as_str());
+                if let Some(newer) = edits.overwrites(overwritten, said) {
+                    found.push((asked.order()..end, newer));
+                }
+            }
+        }
+        found
     }
 
     /// Returns the turns that no longer hold.

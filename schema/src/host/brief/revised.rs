@@ -28,6 +28,8 @@ pub(super) struct OfferedChoice<'r> {
     pub(super) besides: String,
     chosen: HashSet<String>,
     left: HashSet<String>,
+    /// The names among them, which a prompt may write with small letters.
+    left_names: HashSet<String>,
     /// The terms of all these turns.
     subject: HashSet<String>,
 }
@@ -44,7 +46,8 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
         let answered = answer_to(prompt, prompts, answers).map(|answer| all_terms(&answer.memory.content));
         let answered = answered.unwrap_or_default();
         let plain = sentences(&prompt.memory.content).into_iter().filter(|sentence| is_plain(sentence));
-        let taken: Vec<String> = plain.flat_map(|sentence| taken_names(sentence, &answered)).collect();
+        let is_offered_name = |text: &String| choices.iter().any(|choice| choice.left_names.contains(text));
+        let taken: Vec<String> = plain.flat_map(|sentence| taken_names(sentence, &answered, is_offered_name)).collect();
         let said: HashSet<String> = all_terms(&prompt.memory.content).into_iter().chain(answered).collect();
         let is_revised = |choice: &mut OfferedChoice<'r>| {
             choice.order < prompt.order()
@@ -73,7 +76,10 @@ impl<'r> OfferedChoice<'r> {
             return None;
         }
         let asked = all_terms(&question.memory.content);
-        let left = offered.iter().filter(|term| !said.contains(*term) && !asked.contains(*term)).cloned().collect();
+        let left: HashSet<String> =
+            offered.iter().filter(|term| !said.contains(*term) && !asked.contains(*term)).cloned().collect();
+        let names = tokens(&offer.memory.content).into_iter().filter(|token| token.is_name).map(|token| token.text);
+        let left_names = names.filter(|name| offered.contains(name) && !said.contains(name)).collect();
         let answer = answer_to(prompt, prompts, answers);
         let asks = question.memory.content.contains(['?', '？']);
         let turns = [Some(question), Some(offer)].into_iter().flatten().filter(|_| asks);
@@ -85,7 +91,7 @@ impl<'r> OfferedChoice<'r> {
         };
         let besides = kept_sentences(text, is_besides).unwrap_or_default();
         let subject = [asked, offered, said, done].into_iter().flatten().collect();
-        Some(Self { turns, order: prompt.order(), besides, chosen, left, subject })
+        Some(Self { turns, order: prompt.order(), besides, chosen, left, left_names, subject })
     }
 
     /// Whether a later turn with these terms is about the same subject, but not about what was chosen.
@@ -97,14 +103,14 @@ impl<'r> OfferedChoice<'r> {
 
 /// Returns the names that a sentence takes and does not give up: the answer has them too, or they follow a word of choice. The name of a
 /// file also stands for its format: "config.toml".
-fn taken_names(sentence: &str, answered: &HashSet<String>) -> Vec<String> {
+fn taken_names(sentence: &str, answered: &HashSet<String>, is_offered_name: impl Fn(&String) -> bool) -> Vec<String> {
     static BEFORE: WordList = WordList::words("on to with by use using via in make it write");
     let statement = LazyCell::new(|| Statement::of(sentence));
     let tokens = tokens(sentence);
     let is_taken = |(at, token): (usize, &ProseToken)| {
         let mut before = tokens[at.saturating_sub(2)..at].iter();
         let is_chosen = token.is_means() || before.any(|word| BEFORE.contains(&word.text));
-        let is_name = token.is_term() && token.is_name;
+        let is_name = token.is_term() && (token.is_name || is_chosen && is_offered_name(&token.text));
         let is_taken = is_name && (is_chosen || answered.contains(&token.text));
         (is_taken && !statement.gives_up_term(&token.text)).then(|| token.text.clone())
     };

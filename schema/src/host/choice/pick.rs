@@ -61,7 +61,7 @@ const QUANTIFIERS: [&str; 6] = ["both", "둘", "다", "둘다", "모두", "전�
 static FILLERS: WordList = WordList::words(
     "option options number numbers go with let lets us take i id we say think prefer want do the one ones of them \
      these those above please pick choose use yes ok okay then 옵션 옵션으로 방안 방안으로 로 으로 걸로 것으로 거로 그럼 그냥 하자 가자 해줘 해주세요 갑시다 \
-     합시다 하죠 가죠 할게 할게요 하겠습니다 진행해줘 진행해주세요 좋아 네",
+     합시다 하죠 가죠 할게 할게요 하겠습니다 진행해줘 진행해주세요 좋아 네 같이 고고 ㄱ ㄱㄱ 해주십시오",
 );
 
 /// Returns the words of a clause in lower case, without the ends of contractions, so that "I'd" does not name option D.

@@ -49,7 +49,7 @@ static OPENINGS: [WordList; 6] = WordList::phrases_each([
 
 /// Words in a line that introduces a list of open steps.
 static STEPS_FOLLOW: WordList = WordList::phrases(
-    "still open|still want|still need|still missing|not there yet|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|\
+    "left for|left over|still open|still want|still need|still missing|not there yet|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|\
      left to do|not done|follow-up|open steps|残りの|残りは|残り:|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|부탁드릴 것|다음에 할|다음 단계|다음 작업|미완료",
 );
 
@@ -98,10 +98,18 @@ pub(crate) fn introduces_steps(line: &str) -> bool {
 /// Whether a line is only the heading of open steps.
 pub(super) fn is_steps_heading(line: &str) -> bool {
     static HEADINGS: WordList = WordList::phrases(
-        "to do|todo|still to do|left to do|next steps|next step|not done|not done yet|still open|open|open points|open items|remaining|next|\
+        "to do|todo|left over|still to do|left to do|next steps|next step|not done|not done yet|still open|open|open points|open items|remaining|next|\
          남은 일|남은 작업|남은 것|할 일|다음|다음 할 일|다음에 할 일|다음에 할 것|다음 단계|다음 작업|앞으로 할 일",
     );
-    HEADINGS.contains(&bare(line))
+    // "Left for the importer:", "남은 것은 이렇습니다."
+    static KOREAN_ENDS: WordList =
+        WordList::phrases("은 이렇습니다|는 이렇습니다|은 다음과 같습니다|는 다음과 같습니다|입니다|이에요|예요");
+    let bare = bare(line);
+    let korean = KOREAN_ENDS.iter().find_map(|end| bare.strip_suffix(*end));
+    let of_something = bare.split_once(" for the ").map(|(heading, _)| heading);
+    HEADINGS.contains(&bare)
+        || korean.is_some_and(|heading| HEADINGS.contains(heading))
+        || of_something.is_some_and(|heading| heading == "left" || HEADINGS.contains(heading))
 }
 
 /// Whether a sentence begins with such a heading and a colon: "To do: renew the key". After a number, as in "Remaining: 3 of 40", it may

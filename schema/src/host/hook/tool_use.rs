@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::payload::HookPayload;
 use super::{edit, edited_file};
-use crate::model::command_line::{changes_something, is_answer, shell_words};
+use crate::model::command_line::{changes_something, is_answer, made_commit, shell_words};
 use crate::model::failure::{Attempt, all_passed, cause_of, truncated};
+use crate::model::tool_usage;
 use crate::privacy::sanitizer::Sanitizer;
 use crate::settings::Edits;
 
@@ -133,8 +134,12 @@ impl ToolContext<'_> {
         if self.excludes_command(line) {
             return None;
         }
-        let changed = changes_something(line).then(|| self.attempt()?.input.map(ToolChange::Command));
-        Some(changed.flatten())
+        let described = || {
+            let command = self.attempt()?.input?;
+            let commit = made_commit(line, &self.payload.tool_response.output);
+            Some(ToolChange::Command(tool_usage::with_commit(command, commit)))
+        };
+        Some(changes_something(line).then(described).flatten())
     }
 
     fn excludes_command(&self, line: &str) -> bool {

@@ -48,6 +48,22 @@ fn success_after_failure_is_recorded_without_a_change() {
 }
 
 #[test]
+fn failure_takes_back_an_earlier_success() {
+    let project = tempfile::tempdir().unwrap();
+    let layout = layout(&project);
+    let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
+    let [again, other] = [command("./check.py"), command("./build.py")];
+    let failure = again.attempt.failed("2 of 7 checks failed");
+    for used in [&again, &other] {
+        append_use(&layout, "s", used, true, &at, &Sanitizer::default()).unwrap();
+    }
+    remove_successes(&layout, "s", &failure).unwrap();
+    let taken = taken(&layout, "s").unwrap();
+    assert_eq!(taken.succeeded, [Success { attempt: other.attempt, at: at.rfc3339() }]);
+    assert_eq!(taken.commands, ["./check.py", "./build.py"]);
+}
+
+#[test]
 fn taken_buffer_has_each_use_once_and_is_then_empty() {
     let project = tempfile::tempdir().unwrap();
     let layout = layout(&project);

@@ -270,7 +270,7 @@ pub(crate) fn is_answer(line: &str, code: i32, output: &str) -> bool {
         let asked = words.first().is_some_and(|word| *word == "command");
         let found = effective_program(&words);
         let (name, arguments) = found.map_or(("", &[][..]), |(word, arguments)| (word, arguments));
-        let name = if asked { "command".to_owned() } else { program_name(name) };
+        let name = if asked { "command".to_owned() } else { installed_name(name) };
         let name = if matches!(words.first(), Some(&("[" | "[["))) { words[0].to_owned() } else { name };
         let is_listed = |subcommands: &str| arguments.iter().any(|word| lists(subcommands, word));
         ANSWERING.contains(&name) || ANSWERING_WITH.value(&name).is_some_and(is_listed)
@@ -280,12 +280,18 @@ pub(crate) fn is_answer(line: &str, code: i32, output: &str) -> bool {
     }
     let is_harmless = |simple: &SimpleCommand| {
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
-        effective_program(&words).is_none_or(|(word, _)| HARMLESS.contains(&program_name(word)))
+        effective_program(&words).is_none_or(|(word, _)| HARMLESS.contains(&installed_name(word)))
     };
     // A program that fails prints a reason. A negative answer is silent, or prints differences.
     let complains =
         ["error:", "fatal:", "cannot ", "No such file", "not found", "denied"].iter().any(|word| output.contains(word));
     !complains && (commands.iter().all(|simple| answers(simple) || is_harmless(simple)) || output.trim().is_empty())
+}
+
+/// Returns the name of a program, but none for a script of the project: `./test.sh` is not `test`.
+fn installed_name(word: &str) -> String {
+    let is_script = word.contains(['/', '\\']) && !word.starts_with('/');
+    if is_script { String::new() } else { program_name(word) }
 }
 
 #[cfg(test)]
@@ -297,6 +303,7 @@ mod tests {
     #[rstest]
     #[case::grep("grep -rn foo src", 1, "", true)]
     #[case::in_a_folder("cd src && rg foo", 1, "", true)]
+    #[case::script("./test.sh EditMode", 1, "1 failed, 8 passed", false)]
     #[case::piped("git log | grep -q foo", 1, "", true)]
     #[case::diff("diff a b", 1, "1c1\n< x\n---\n> y", true)]
     #[case::test("[ -f build/a.o ]", 1, "", true)]

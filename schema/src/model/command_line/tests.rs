@@ -1,6 +1,7 @@
 //! Command lines that change something and command lines that only read, one per line.
 
 use proptest::prelude::*;
+use rstest::rstest;
 
 use super::*;
 
@@ -275,6 +276,25 @@ fn changing_commands_are_distinguished_from_read_only_ones() {
     let dropped: Vec<String> = lines(CHANGES).filter(|line| !changes_something(line)).collect();
     let kept: Vec<String> = lines(LOOKS).filter(|line| changes_something(line)).collect();
     assert_eq!((dropped, kept), (vec![], vec![]));
+}
+
+#[rstest]
+#[case::printed("git commit -am fix", "[main 4be19c2] fix\n 1 file changed", Some("4be19c2"))]
+#[case::first("git commit -m fix", "[main (root-commit) 4be19c2] fix", Some("4be19c2"))]
+#[case::logged("git add a && git commit -qm fix && git log --oneline -1", "4be19c2 fix", Some("4be19c2"))]
+#[case::quiet("git commit -qm fix", "", None)]
+#[case::word("git commit -qm fix", "decided to wait", None)]
+#[case::other_call("git show", "[main 4be19c2] fix", None)]
+fn commit_is_named_by_its_hash(#[case] line: &str, #[case] output: &str, #[case] expected: Option<&str>) {
+    assert_eq!(made_commit(line, output), expected);
+}
+
+#[rstest]
+#[case("git revert --no-edit 4be19c2 && cargo test", &["4be19c2"])]
+#[case("git -C app revert HEAD", &["HEAD"])]
+#[case("git log 4be19c2", &[])]
+fn reverted_commits_are_found(#[case] line: &str, #[case] expected: &[&str]) {
+    assert_eq!(reverted_commits(line), expected);
 }
 
 #[test]

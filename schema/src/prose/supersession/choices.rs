@@ -2,7 +2,7 @@
 
 use super::given_up::{CHANGES_TO, PREFERENCE_REACH, thrown_out};
 use crate::model::word_list::WordList;
-use crate::prose::terms::{ProseToken, last_clause};
+use crate::prose::terms::{DATE, ProseToken, last_clause};
 
 /// Returns the names that a text chooses: after "use", "with", "to" and similar words, where it stores something, before a Korean particle
 /// of means, or before a Korean verb of choice: "Redis를 쓰자", "MediaConvert 쓰죠".
@@ -107,6 +107,11 @@ pub(super) fn is_change(tokens: &[ProseToken], at: usize, token: &ProseToken) ->
     static KOREAN: WordList = WordList::words(
         "이제 앞으로 갈아타 갈아탈 갈아탑 갈아탔 바꾸 바꿔 바꿨 변경 전환 교체 옮기 옮겨 옮깁 올리 올려 내리 내려 늘리 늘려 줄이 줄여 되돌리 정정 대신",
     );
+    // Dates are put off, and other things slip or lag behind.
+    static PUTS_OFF: WordList = WordList::words("postponed slipped slips 밀렸 밀려 미뤄 미뤘 미룹 당겨 당겼 연기");
+    if PUTS_OFF.begins(&token.text) && tokens.iter().any(|token| token.text == DATE) {
+        return true;
+    }
     if token.text.is_ascii() {
         let after_all = token.text == "after" && tokens.get(at + 1).is_some_and(|next| next.text == "all");
         return after_all || thrown_out(tokens, at).is_some() || ENGLISH.contains(&token.text);

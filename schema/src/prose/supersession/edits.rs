@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Statement;
 use super::given_up::{GivenUp, Scope};
 use crate::model::command_line::removed_from_git;
-use crate::model::tool_usage;
+use crate::model::tool_usage::{self, EditedLine};
 use crate::model::word_list::WordList;
 use crate::prose::terms::terms;
 
@@ -48,20 +48,13 @@ enum CodeLine<'l> {
 /// `asked` is the prompt that caused the edits. Except for dependencies, it must name a part of what is removed or added, because an import
 /// may leave one file of many.
 pub fn changes_of_edits(text: &str, asked: &str) -> Vec<Statement> {
-    let files: Vec<&str> = tool_usage::files(text).collect();
-    let mut file = files.first().copied().unwrap_or_default();
     let (mut removed, mut added, mut added_text) = (Vec::new(), Vec::new(), String::new());
-    for line in text.lines() {
-        match line.split_at_checked(2) {
-            Some(("- ", code)) => removed.extend(CodeLine::parse(code, file)),
-            Some(("+ ", code)) => {
-                added.extend(CodeLine::parse(code, file));
-                added_text.push_str(&code.to_lowercase());
-            }
-            _ => {
-                let title = line.split(" @ ").next().unwrap_or_default();
-                file = files.iter().copied().find(|known| *known == title).unwrap_or(file);
-            }
+    for EditedLine { file, is_added, code } in tool_usage::edited_lines(text) {
+        if is_added {
+            added.extend(CodeLine::parse(code, file));
+            added_text.push_str(&code.to_lowercase());
+        } else {
+            removed.extend(CodeLine::parse(code, file));
         }
     }
     let asked = asked.to_lowercase();
@@ -108,10 +101,11 @@ pub fn names_of_removed_files(text: &str) -> Option<Statement> {
         let (stem, ending) = file.split_once('.')?;
         let is_lock = words(stem).iter().any(|word| matches!(word.as_str(), "lock" | "test" | "tests"));
         let is_plain = !is_lock && !ending.contains('.') && !matches!(ending, "lock" | "log");
-        is_plain.then(|| stem.to_owned())
+        is_plain.then(|| (stem.to_owned(), file.to_lowercase()))
     };
-    let stems: Vec<String> = tool_usage::commands(text).flat_map(removed_from_git).filter_map(stem).collect();
-    if stems.is_empty() {
+    let removed: Vec<(String, String)> =
+        tool_usage::commands(text).flat_map(removed_from_git).filter_map(stem).collect();
+    if removed.is_empty() {
         return None;
     }
     let is_code = |line: &&str| !line.starts_with("- ") && !line.starts_with("Commands: ");
@@ -121,11 +115,12 @@ pub fn names_of_removed_files(text: &str) -> Option<Statement> {
         let (quantities, subject) = (Vec::new(), Vec::new());
         (!names.is_empty()).then(|| GivenUp { terms: names.clone(), names, quantities, scope, subject })
     };
-    let names: Vec<String> = stems.iter().flat_map(|stem| words(stem)).filter(is_name).collect();
+    let names: Vec<String> = removed.iter().flat_map(|(stem, _)| words(stem)).filter(is_name).collect();
     let chosen = terms(&names.join(" "));
     // A name of several words stands for the file, whatever is said of it.
-    let whole = stems.iter().filter(|stem| words(stem).len() > 1 && words(stem).iter().any(is_name));
-    let whole = whole.filter_map(|stem| given_up(vec![stem.to_lowercase()], Scope::All));
+    let whole = removed.iter().filter(|(stem, _)| words(stem).len() > 1 && words(stem).iter().any(is_name));
+    let whole = whole.flat_map(|(stem, file)| [stem.to_lowercase(), file.clone()]);
+    let whole = whole.filter_map(|name| given_up(vec![name], Scope::All));
     let given_up: Vec<GivenUp> = whole.chain(given_up(chosen, Scope::Chosen)).collect();
     (!given_up.is_empty()).then(|| Statement { given_up, ..Statement::of("") })
 }
@@ -199,6 +194,7 @@ mod tests {
         true
     )]
     #[case::inflected("git rm src/postgresStore.ts", "Use Postgres for the sessions", true)]
+    #[case::file_name("git rm deploy_ftp.sh", "upload it with deploy_ftp.sh", true)]
     #[case::lock("git rm yarn.lock", "Use Yarn for the workspaces", false)]
     #[case::lock_of_pnpm("git rm pnpm-lock.yaml", "Use pnpm for the workspaces", false)]
     #[case::story("git rm src/AppHeader.stories.tsx", "The title is drawn by `AppHeader`", false)]

@@ -1,6 +1,7 @@
 //! Finds the statements that replace sentences or items of a text, and removes these.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use foldhash::fast::FixedState;
 
@@ -108,7 +109,11 @@ pub struct StatementIndex {
     /// Oldest first.
     statements: Vec<((i64, i64), Statement)>,
     by_key: HashMap<String, Vec<usize>, FixedState>,
+    of_turns: Vec<TurnStatement>,
 }
+
+/// A statement that may only replace texts of one turn, whose [`MemoryRow::order`](crate::store::MemoryRow::order) is in the range.
+pub type TurnStatement = (Range<(i64, i64)>, Statement);
 
 impl StatementIndex {
     /// Indexes statements by their [`MemoryRow::order`](crate::store::MemoryRow::order).
@@ -121,10 +126,15 @@ impl StatementIndex {
                 by_key.entry(key.into_owned()).or_default().push(at);
             }
         }
-        Self { statements, by_key }
+        Self { statements, by_key, of_turns: Vec::new() }
     }
 
-    /// Returns statements since a point in time that share a term or a number with an older one.
+    /// Adds statements about single turns.
+    pub fn with_turns(self, of_turns: Vec<TurnStatement>) -> Self {
+        Self { of_turns, ..self }
+    }
+
+    /// Returns statements since a point in time that share a term or a number with an older one, and those about its turn.
     pub(super) fn related(&self, older: &Statement, since: (i64, i64)) -> Vec<&Statement> {
         let mut shared: Vec<&Vec<usize>> = older.keys().filter_map(|key| self.by_key.get(&*key)).collect();
         shared.sort_by_key(|at| at.len());
@@ -138,6 +148,7 @@ impl StatementIndex {
                 found.push(*at);
             }
         }
-        found.into_iter().map(|at| &self.statements[at].1).collect()
+        let of_turn = self.of_turns.iter().filter(|(turn, _)| turn.contains(&since)).map(|(_, statement)| statement);
+        found.into_iter().map(|at| &self.statements[at].1).chain(of_turn).collect()
     }
 }

@@ -5,7 +5,7 @@ use super::lists::names_everything_left;
 use super::reports::{is_kana, is_no_report, leaves_something};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{count_shared_terms, is_hangul, terms};
+use crate::prose::terms::{count_shared_terms, is_hangul, terms, terms_and_parts};
 
 /// Phrases that close a task, in lower case. Those with "two" or "both" close two.
 static CLOSINGS: WordList = WordList::phrases(
@@ -126,33 +126,49 @@ static KOREAN_NO_ORDERS: WordList =
 
 /// The ends of Korean orders.
 static KOREAN_ORDERS: WordList = WordList::words(
-    "하자 보자 가자 갑시다 합시다 붙이자 고치자 만들자 넣자 돌리자 옮기자 옮기죠 줘 주세요 세요 시죠 하죠 하는거",
+    "하자 보자 가자 갑시다 합시다 붙이자 고치자 만들자 넣자 돌리자 옮기자 옮기죠 줘 주세요 세요 시죠 하죠 하는거 십시오 부터 부터요 부탁해요 부탁드려요 부탁드립니다",
 );
 
 /// Words at the end of a clause that only names what is to be done: "death recap today".
-static NOW: WordList = WordList::words("today now next first then");
+static NOW: WordList = WordList::words("today now next first then please pls plz");
 
 /// The longest prompt with an order, and the longest order in it, in characters.
 const LONGEST_PROMPT: usize = 160;
 const LONGEST_ORDER: usize = 60;
 
-/// Returns the task that a prompt orders in its own words and an answer reports as done, if no other task fits: "ok do the drafts".
+/// Returns the tasks that a prompt orders in its own words and an answer reports as done, if no others fit: "ok do the drafts".
 ///
 /// `has_edited` says whether the turn changed files. Without that, all that is ordered must be in the task.
-pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
+pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&str]) -> Vec<usize> {
     let folded = prompt.trim().to_lowercase().replace('’', "'");
     let words = || folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
     let is_no_order = folded.contains(['?', '？', '\n']) || words().any(|word| NO_ORDERS.contains(word));
     let is_no_order = is_no_order || KOREAN_NO_ORDERS.occurs_in(&folded);
     if is_no_order || folded.chars().count() > LONGEST_PROMPT || leaves_something(answer) {
-        return None;
+        return Vec::new();
     }
     // "Jonas sent the key, do the notarisation"
     let clauses = folded.split([',', '.', ';', '。']).map(str::trim);
     // A longer prompt may name other tasks beside the one that it orders.
     let count = if folded.chars().count() > LONGEST_ORDER { 1 } else { usize::MAX };
     let mut orders = clauses.take(count).filter(|clause| clause.chars().count() <= LONGEST_ORDER);
-    orders.find_map(|clause| ordered_in(clause, has_edited, tasks))
+    let ordered = |clause: &str| {
+        ordered_in(clause, has_edited, tasks).map(|task| vec![task]).or_else(|| all_ordered_in(clause, tasks))
+    };
+    orders.find_map(ordered).unwrap_or_default()
+}
+
+/// Returns the tasks that a clause in lower case orders together, if each part means one: "completions and man page please".
+fn all_ordered_in(clause: &str, tasks: &[&str]) -> Option<Vec<usize>> {
+    const AND: [&str; 4] = [" and ", " n ", " & ", "이랑 "];
+    let and = AND.into_iter().find(|and| clause.contains(and))?;
+    let ends = clause.split_whitespace().next_back().is_some_and(|word| NOW.contains(word));
+    let parts = clause.split(and).map(|part| {
+        let ordered: Vec<String> = terms(part).into_iter().filter(|term| !NOW.contains(term)).collect();
+        let is_meant = |task: &&str| count_shared_terms(&ordered, &terms_and_parts(task)) == ordered.len();
+        only_one(tasks, |task| !ordered.is_empty() && is_meant(task))
+    });
+    parts.collect::<Option<Vec<usize>>>().filter(|_| ends)
 }
 
 /// Returns the task that a clause in lower case orders: the only one with all its terms, or with most of its own terms in the clause, or
@@ -166,10 +182,14 @@ fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     if !is_order && !only_names_task {
         return only_one(tasks, |task| orders_in_japanese(clause, task));
     }
-    let is_verb = |term: &String| DO.contains(term) || KOREAN_ORDERS.ends(term);
+    // "건부터 처리해" says no more than "do it".
+    static KOREAN_DO: WordList =
+        WordList::words("건부터 거부터 것부터 처리 처리해 진행 진행해 시작 시작해 작업 작업해");
+    let is_verb = |term: &String| DO.contains(term) || KOREAN_ORDERS.ends(term) || KOREAN_DO.contains(term);
     let ordered: Vec<String> = terms(clause).into_iter().filter(|term| !is_verb(term)).collect();
-    let by_all_terms =
-        only_one(tasks, |task| !ordered.is_empty() && count_shared_terms(&ordered, &terms(task)) == ordered.len());
+    let by_all_terms = only_one(tasks, |task| {
+        !ordered.is_empty() && count_shared_terms(&ordered, &terms_and_parts(task)) == ordered.len()
+    });
     let by_most_terms = || {
         only_one(tasks, |task| {
             let all = terms(task);

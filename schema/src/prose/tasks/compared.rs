@@ -3,25 +3,31 @@
 use std::cell::OnceCell;
 
 use crate::model::word_list::WordList;
-use crate::prose::terms::terms;
+use crate::prose::terms::{terms, terms_and_parts};
 
 /// A task, with its terms once they are needed.
 #[derive(Debug, Clone)]
 pub(super) struct ComparedTask<'t> {
     pub(super) text: &'t str,
     terms: OnceCell<Vec<String>>,
+    terms_and_parts: OnceCell<Vec<String>>,
     unconditional_terms: OnceCell<Vec<String>>,
     head_terms: OnceCell<Vec<String>>,
 }
 
 impl<'t> ComparedTask<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        let [terms, unconditional_terms, head_terms] = [const { OnceCell::new() }; 3];
-        Self { text, terms, unconditional_terms, head_terms }
+        let [terms, terms_and_parts, unconditional_terms, head_terms] = [const { OnceCell::new() }; 4];
+        Self { text, terms, terms_and_parts, unconditional_terms, head_terms }
     }
 
     pub(super) fn terms(&self) -> &[String] {
         self.terms.get_or_init(|| terms(self.text))
+    }
+
+    /// The terms and the parts of identifiers.
+    pub(super) fn terms_and_parts(&self) -> &[String] {
+        self.terms_and_parts.get_or_init(|| terms_and_parts(self.text))
     }
 
     /// The terms before the time or the condition of its start.

@@ -114,7 +114,7 @@ static KOREAN_DOUBTS: WordList = WordList::phrases(
 
 /// Words that report completion.
 pub(super) static ENDS: WordList = WordList::words(
-    "added applied automated backfilled built changed cleaned closed committed completed configured converted covered \
+    "added applied automated backfilled built changed checked cleaned closed committed completed configured converted covered \
      created deleted deployed documented done enabled disabled dropped extended finished fixed implemented installed \
      introduced landed merged migrated moved passed published pushed refactored released removed renamed replaced \
      reset resolved restored rotated scheduled shipped solved switched tested translated updated upgraded wired \
@@ -139,7 +139,7 @@ pub(super) fn leaves_something(answer: &str) -> bool {
 
 /// Korean endings and words that report completion.
 pub(super) static KOREAN_ENDS: WordList = WordList::words(
-    "했습니다 했어 했다 했음 했고 됐습니다 됐어 됐다 되었습니다 완료 끝났 끝냈 마쳤 넣었 고쳤 바꿨 옮겼 지웠 만들었 올렸 붙였 적었 뜹니다 나옵니다 보입니다 됩니다 정리됐 받았 받아왔 확정 마무리 놨어 놨습 놨음 놨고 놨더 놓았 해줬 줬대 주셨다 주셨어 뒀어 뒀습 뒀음 뒀고",
+    "했습니다 했어 했다 했음 했고 됐습니다 됐어 됐다 되었습니다 완료 끝났 끝냈 마쳤 넣었 고쳤 바꿨 옮겼 지웠 만들었 올렸 붙였 적었 뜹니다 나옵니다 보입니다 됩니다 정리됐 받았 받아왔 확정 마무리 놨어 놨습 놨음 놨고 놨더 놓았 보냈 보내드렸 걸어둠 해둠 넣어둠 올려둠 해줬 줬대 주셨다 주셨어 뒀어 뒀습 뒀음 뒀고",
 );
 
 /// Words before the verb of a report.

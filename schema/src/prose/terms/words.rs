@@ -29,6 +29,15 @@ pub(super) fn is_common(word: &str) -> bool {
     COMMON.contains(word)
 }
 
+/// Returns the number of a month.
+pub(super) fn month(word: &str) -> Option<f64> {
+    static MONTHS: WordList = WordList::phrases(
+        "jan 1|january 1|feb 2|february 2|mar 3|march 3|apr 4|april 4|may 5|jun 6|june 6|jul 7|july 7|aug 8|august 8|sep 9|\
+         sept 9|september 9|oct 10|october 10|nov 11|november 11|dec 12|december 12",
+    );
+    MONTHS.value(word)?.parse().ok()
+}
+
 /// Parses a number word.
 pub(super) fn number(word: &str) -> Option<f64> {
     static WORDS: WordList = WordList::phrases(
@@ -62,7 +71,7 @@ static UNITS: WordList = WordList::phrases(
      time time|token token|usd dollar|v volt|volt volt|week second 604800|worker worker|x time|year second 31536000|\
      개 item|개월 second 2592000|건 item|글자 character|년 second 31536000|달 second 2592000|대 node|명 person|바이트 byte|배 time|\
      번 time|분 second 60|비트 bit|시간 second 3600|원 won|일 second 86400|자 character|장 page|주 second 604800|줄 line|초 second|\
-     퍼센트 percent|프레임 frame|회 time",
+     퍼센트 percent|프레임 frame|회 time|만  10000",
 );
 
 /// Normalized words, so verbs have lost only the endings that look like plurals.

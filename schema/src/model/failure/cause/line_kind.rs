@@ -86,7 +86,7 @@ fn is_cause(line: &str, bare: &str) -> bool {
     static STARTS: WordList = WordList::phrases(
         "error:|error[|Error:|ERROR:|ERROR |error TS|fatal:|fatal error:|FATAL:|panic:|Caused by:|Caused by |\
          npm ERR! missing|npm error missing|Uncaught |Unhandled |unhandled |PHP Fatal|PHP Parse|Fatal error:|\
-         Segmentation fault|Bus error|Aborted|Killed|E  |AssertionError|assertion failed|assertion `|Assertion failed|\
+         Segmentation fault|Bus error|Aborted|Killed|E  |AssertionError|assert |assertion failed|assertion `|Assertion failed|\
          Assertion `|Program received signal|Program terminated with signal|==ERROR|SUMMARY: |Expected:|Received:|\
          expected:|actual:|left:|right:|ninja: error|CMake Error|Exception in thread|--->|e: |[ERROR]|Message:|\
          SyntaxError",
@@ -170,7 +170,7 @@ pub(super) fn titled_test(bare: &str) -> Option<&str> {
 pub(super) fn names_test(line: &str) -> bool {
     static STARTS: WordList =
         WordList::phrases("FAILED |--- FAIL|FAIL |FAIL: |✗ |✘ |× |● |✕ |not ok |[  FAILED  ] |---- |Failed ");
-    let bare = line.trim();
+    let bare = line.trim().trim_start_matches("- ");
     let has_number = bare.split_once(") ").is_some_and(|(number, _)| number.parse::<u16>().is_ok());
     let first = bare.split([' ', '[']).next().unwrap_or_default().trim_end_matches(':');
     let is_method = first.split_once('#').is_some_and(|(class, method)| is_identifier(class) && is_identifier(method));
