@@ -48,7 +48,8 @@ const THRESHOLD: f32 = DEFAULT_SCORE as f32;
 /// more by chance.
 const THRESHOLD_PER_STORE: f32 = 0.03;
 const USUAL_STORE: f32 = 500.0;
-const MAX_PER_STORE: f32 = 0.1;
+/// Reached at 3,700 documents. From about there on, scores fall with the weight of the vectors.
+const MAX_PER_STORE: f32 = 0.06;
 /// Subtracted from the threshold for each factor e by which the question exceeds [`USUAL_WORDS`] words, because a passage says a smaller
 /// share of a long question, such as a bug report.
 const THRESHOLD_PER_LENGTH: f32 = 0.12;
