@@ -134,7 +134,7 @@ fn find_agreed_recommendation(answer: &str, options: &[ListedOption]) -> Option<
 
 /// Returns the options that a clause picks, and what the prompt says besides.
 fn find_picked_options(clause: &str, rest: &str, options: &[ListedOption]) -> Option<(String, String)> {
-    // What the rest says for once is no part of the decision.
+    // A decision leaves out what holds only once.
     let rest: String =
         sentences(rest).into_iter().filter(|sentence| !is_one_off_request(&sentence.to_lowercase())).collect();
     let rest = rest.as_str();

@@ -81,7 +81,10 @@ pub fn commands(content: &str) -> impl Iterator<Item = &str> {
 
 /// Adds the commit that a command made, as a comment of the shell: `git commit -qm fix # 4be19c2`.
 pub fn with_commit(command: String, commit: Option<&str>) -> String {
-    commit.map_or(command.clone(), |hash| command + COMMIT + hash)
+    match commit {
+        Some(hash) => command + COMMIT + hash,
+        None => command,
+    }
 }
 
 /// Returns the hashes of the commits that the commands of a `tool_usage` text made, the last one first.

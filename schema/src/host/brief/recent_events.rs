@@ -1,6 +1,7 @@
 //! The newest prompts, answers and tool uses, and what they say about earlier decisions.
 
 use std::collections::HashSet;
+use std::iter;
 
 use super::abandoned::{AbandonedTurns, answer_to, prompt_of};
 use super::revised::revised_choices;
@@ -65,17 +66,26 @@ impl RecentEvents {
         let mut found = Vec::new();
         for (at, (newer_asked, tool_use, edits)) in turns.iter().enumerate() {
             // A prompt such as "go" is not stored.
-            let end = newer_asked.unwrap_or(tool_use).order();
+            let began = newer_asked.unwrap_or(tool_use).order();
             for (asked, _, overwritten) in &turns[at + 1..] {
-                let Some(asked) = asked.filter(|asked| asked.order() < end) else { continue };
-                let answer = answer_to(asked, &self.prompts, &self.answers);
-                let said = std::iter::once(asked).chain(answer).map(|row| row.memory.content.as_str());
+                let Some(asked) = asked.filter(|asked| asked.order() < began) else { continue };
+                // Found only if it is needed.
+                let answer = iter::once_with(|| answer_to(asked, &self.prompts, &self.answers)).flatten();
+                let said = iter::once(asked).chain(answer).map(|row| row.memory.content.as_str());
                 if let Some(newer) = edits.overwrites(overwritten, said) {
+                    let end = self.prompt_after(asked).map_or(began, MemoryRow::order);
                     found.push((asked.order()..end, newer));
                 }
             }
         }
         found
+    }
+
+    /// Returns the next prompt of a session.
+    fn prompt_after(&self, asked: &MemoryRow) -> Option<&MemoryRow> {
+        let is_next =
+            |row: &&MemoryRow| row.memory.session_id == asked.memory.session_id && row.order() > asked.order();
+        self.prompts.iter().rev().find(is_next)
     }
 
     /// Returns the turns that no longer hold.

@@ -417,6 +417,8 @@ fn overwritten_value_is_not_shown() {
         ("first", MemoryType::UserPrompt, "cut the lectures into segments of 4 seconds"),
         ("first", MemoryType::ToolUsage, "Files modified: ladder.py\n+ SEGMENT = 4"),
         ("first", MemoryType::AssistantResponse, "Lectures are cut into 4-second segments. 12 tests pass."),
+        ("first", MemoryType::UserPrompt, "uploads that fail are tried again 4 times"),
+        ("first", MemoryType::AssistantResponse, "The client tries four times now."),
         ("second", MemoryType::UserPrompt, "old screens pause with short ones, 6 please"),
         ("second", MemoryType::ToolUsage, "Files modified: ladder.py\n- SEGMENT = 4\n+ SEGMENT = 6"),
         ("second", MemoryType::AssistantResponse, "Changed for new uploads."),
@@ -426,6 +428,7 @@ fn overwritten_value_is_not_shown() {
     let shown = fixture.startup_brief();
     assert!(!shown.contains("segments of 4") && !shown.contains("4-second"), "{shown}");
     assert!(shown.contains("12 tests pass") && shown.contains("6 please"), "{shown}");
+    assert!(shown.contains("again 4 times"), "{shown}");
 }
 
 #[rstest]
