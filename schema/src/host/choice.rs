@@ -135,8 +135,10 @@ fn find_agreed_recommendation(answer: &str, options: &[ListedOption]) -> Option<
 /// Returns the options that a clause picks, and what the prompt says besides.
 fn find_picked_options(clause: &str, rest: &str, options: &[ListedOption]) -> Option<(String, String)> {
     // A decision leaves out what holds only once.
-    let rest: String =
-        sentences(rest).into_iter().filter(|sentence| !is_one_off_request(&sentence.to_lowercase())).collect();
+    let rest: String = sentences(rest)
+        .into_iter()
+        .filter(|part| part.contains(", ") || !is_one_off_request(&part.to_lowercase()))
+        .collect();
     let rest = rest.as_str();
     let besides = if is_filler(rest) { String::new() } else { clean_line(rest) };
     if let Some(picked) = by_label(clause, options).or_else(|| named_option(clause, options)) {
@@ -144,7 +146,9 @@ fn find_picked_options(clause: &str, rest: &str, options: &[ListedOption]) -> Op
     }
     // "2번으로 해주세요 음영지역이 많아서"
     let reason = clause.match_indices(' ').map(|(at, _)| clause.split_at(at));
-    let reason = reason.filter(|(decided, _)| decided.contains(is_hangul) && DECIDED.ends(decided));
+    let reason = reason.filter(|(decided, reason)| {
+        decided.contains(is_hangul) && DECIDED.ends(decided) && REASONS.ends(reason.trim_end_matches(['.', '!', '~']))
+    });
     if let Some((picked, reason)) =
         reason.into_iter().find_map(|(decided, reason)| Some((by_label(decided, options)?, reason)))
     {
@@ -156,6 +160,9 @@ fn find_picked_options(clause: &str, rest: &str, options: &[ListedOption]) -> Op
     let separator = if rest.is_empty() { "" } else { ". " };
     Some((picked, clean_line(&[clause[at..].trim(), separator, rest].concat())))
 }
+
+/// The ends of Korean reasons.
+static REASONS: WordList = WordList::words("서 니까 으니 때문에 거든 거든요 라서요 어서요 아서요");
 
 /// The ends of Korean decisions, before a reason.
 static DECIDED: WordList = WordList::words(
@@ -398,6 +405,8 @@ mod tests {
         KOREAN,
         Some("선택: 두 버전을 모두 보관한다. 음영지역이 많아서")
     )]
+    #[case::korean_rejected_by_others("2번으로 하자 했는데 보안팀이 반대했어요", KOREAN, None)]
+    #[case::korean_question("1번으로 하자 하면 비용이 얼마나 드나요", KOREAN, None)]
     #[case::korean_go("1이랑 3 ㄱㄱ", KOREAN, Some("선택: 마지막 저장이 이긴다; CRDT"))]
     #[case::limited_to_once(
         "2. for the first try only take 5 % of the data",

@@ -60,10 +60,28 @@ pub(crate) fn removed_from_git(line: &str) -> Vec<String> {
     git_calls(line, "rm").flat_map(paths_of).collect()
 }
 
-/// Returns the commits that a command line reverts, as they are named: `4be19c2`, `HEAD`.
+/// Returns the commits that a command line reverts, as they are named: `4be19c2`, `HEAD`. `HEAD` may be a commit of somebody else or of
+/// another branch, if the line does anything else before.
 pub(crate) fn reverted_commits(line: &str) -> Vec<String> {
-    let is_commit = |word: &String| word == "HEAD" || is_commit_hash(word);
+    if git_calls(line, "revert").flatten().any(|word| word == "--abort") {
+        return Vec::new();
+    }
+    let is_plain = split::split_commands(line)
+        .first()
+        .is_some_and(|first| first.words.iter().take(2).eq(["git", "revert"].iter()));
+    let is_tried = git_calls(line, "revert").flatten().any(|word| matches!(word.as_str(), "-n" | "--no-commit"));
+    let is_commit = |word: &String| word == "HEAD" && is_plain && !is_tried || is_commit_hash(word);
     git_calls(line, "revert").flatten().filter(is_commit).collect()
+}
+
+/// Returns the commits that a command line applies again.
+pub(crate) fn picked_commits(line: &str) -> Vec<String> {
+    git_calls(line, "cherry-pick").flatten().filter(|word| is_commit_hash(word)).collect()
+}
+
+/// Whether a command line changes the branch or gets commits of others.
+pub(crate) fn moves_head(line: &str) -> bool {
+    ["switch", "checkout", "pull", "merge", "rebase", "reset"].iter().any(|call| git_calls(line, call).next().is_some())
 }
 
 /// Returns the hash of the commit that a command line makes, which git prints: `[main 4be19c2] Fix the parser`, or a line of `git log

@@ -6,14 +6,14 @@
 //! | rule | sign of change | also required |
 //! | --- | --- | --- |
 //! | gives up | "no longer X", "X, not Y", "instead of X", "prefer Y over X", "from X to Y", "drop X", "throw X out", "take S out of X", "X 대신", "X 말고", "X 는 취소", "X はやめて" | the older text contains all of X and shares another term, or chooses X and the newer text is about nothing else; if people give it up, or if a name or several words are gone completely, no other term |
-//! | another quantity | another number with the same unit | the terms of one are among those of the other, with two in common or a word of change; of dates, one in common and a word of change |
+//! | another quantity | another number with the same unit | the terms of one are among those of the other, with two in common or a word of change; a date that is put off, or changed, for nothing else |
 //! | goes back | chooses something that the older text gave up, or returns to something ("rollback after all", "역시 서버로") | a word of change |
 //! | leaves | complains about a name or a number, and then changes to something else | the older text chooses that name or has that number |
 //! | another choice | both choose a name for the same terms | "the S is X", "X as the S", "S 는 X", or a word of change |
 
 use std::borrow::Cow;
 
-use self::choices::{choices, defines, is_change, is_used_as, returns_to};
+use self::choices::{choices, defines, is_change, is_used_as, puts_off, returns_to};
 pub use self::edits::{changes_of_edits, names_of_removed_files};
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
 pub use self::overwritten::TurnEdits;
@@ -96,6 +96,11 @@ impl Statement {
         !self.given_up.is_empty() || !self.returns_to.is_empty()
     }
 
+    /// Whether it has a word of change.
+    pub(crate) fn changes(&self) -> bool {
+        self.changes
+    }
+
     /// Whether it gives up something with this term.
     pub(crate) fn gives_up_term(&self, term: &String) -> bool {
         self.given_up.iter().any(|given_up| given_up.terms.contains(term))
@@ -135,7 +140,9 @@ impl Statement {
     }
 
     fn gives_up(&self, older: &Self) -> bool {
-        self.given_up.iter().filter(|given_up| matches!(given_up.scope, Scope::All | Scope::Subject)).any(|given_up| {
+        const RESTATED: usize = 2;
+        let is_compared = |given_up: &&GivenUp| matches!(given_up.scope, Scope::All | Scope::Subject | Scope::Restated);
+        self.given_up.iter().filter(is_compared).any(|given_up| {
             let has_all = given_up.terms.iter().all(|term| older.terms.contains(term))
                 && given_up.quantities.iter().all(|quantity| older.quantities.contains(quantity));
             let gives_it_up_as_well = older.given_up.iter().any(|other| {
@@ -143,8 +150,8 @@ impl Statement {
                     || other.quantities.iter().any(|quantity| given_up.quantities.contains(quantity))
             });
             let mentions_subject = given_up.subject.iter().all(|term| older.terms.contains(term));
-            let shares_another =
-                self.terms.iter().any(|term| !given_up.terms.contains(term) && older.terms.contains(term));
+            let others = self.terms.iter().filter(|term| !given_up.terms.contains(term) && older.terms.contains(term));
+            let shares_another = others.count() >= if given_up.scope == Scope::Restated { RESTATED } else { 1 };
             let is_enough = shares_another
                 || given_up.scope == Scope::All && !given_up.terms.is_empty()
                 || self.is_only_choice() && older.choices.iter().any(|name| given_up.terms.contains(name));
@@ -175,7 +182,9 @@ impl Statement {
         let is_same_subject = common == shorter;
         // Numbers without a unit are versions, ports and counts, so they need more terms in common.
         let least = if old.1.is_empty() || !self.changes && numbers_of_unit.len() == 1 { 2 } else { 1 };
-        let is_moved = self.changes && old.1 == DATE && common * 2 >= shorter;
+        // "The Android freeze slipped to 10 March" moves no other freeze.
+        let is_own = |term: &&String| !older.terms.contains(term) && !puts_off(term);
+        let is_moved = self.changes && old.1 == DATE && !self.terms.iter().any(|term| is_own(&term));
         common >= least && (is_same_subject || is_moved || numbers_of_unit.len() == 2)
     }
 

@@ -138,15 +138,11 @@ fn only_matching_task(report: &str, said: &[String], tasks: &[ComparedTask<'_>])
     // "Tests are in `spec/`" says where something is.
     let is_place = subject.len() == 1 && PLACES.occurs_in(&report.to_lowercase());
     closings::only_one(tasks, |task| {
-        let is_within = |part: &[String]| count_shared_terms(part, task.terms_and_parts()) == part.len();
-        // "환급 건은 제가 한 과장께 보내드렸습니다": the rest of the sentence may name the task, too.
-        let shares_more = || count_shared_terms(&said, task.terms_and_parts()) > 1;
-        let is_enough = |part: &[String]| is_enough(part, task.text) || is_korean && shares_more();
-        let is_about = |part: &[String]| {
-            is_within(part) && is_enough(part) && count_shared_terms(part, &terms_and_parts(head(task.text))) > 0
-        };
-        said.len() >= least && is_within(&said) && is_enough(&said)
-            || !subject.is_empty() && !is_place && is_about(&subject)
+        let named = if is_korean { task.terms_and_parts() } else { task.terms() };
+        let is_within = |part: &[String]| count_shared_terms(part, named) == part.len() && is_enough(part, task.text);
+        let object = if is_korean { object_of(task.text) } else { task.head_terms().to_vec() };
+        let is_about = |part: &[String]| is_within(part) && count_shared_terms(part, &object) > 0;
+        said.len() >= least && is_within(&said) || !subject.is_empty() && !is_place && is_about(&subject)
     })
 }
 
@@ -207,6 +203,12 @@ fn subject(report: &str) -> Vec<String> {
         start += word.len();
     }
     Vec::new()
+}
+
+/// Returns the last two terms of a task's head, one of which is usually its verb, and their parts: "문구 교체".
+fn object_of(task: &str) -> Vec<String> {
+    let said: Vec<ProseToken> = tokens(head(task)).into_iter().filter(ProseToken::is_term).collect();
+    said[said.len().saturating_sub(2)..].iter().flat_map(|token| terms_and_parts(&token.text)).collect()
 }
 
 fn topic(report: &str) -> Vec<String> {
@@ -326,11 +328,9 @@ mod tests {
     #[case::topic_is_an_identifier("expire는 내가 airflow에 걸어둠", "schedule expire_snapshots daily", true)]
     #[case::topic_for_a_purpose("A3 인쇄는 내가 주말에 만들어서 올렸어", "시간표 인쇄용 A3 화면", true)]
     #[case::topic_of_another("알림 문구는 기획이 직접 바꿨대", "상담원 연결 멘트 문구 교체", false)]
-    #[case::with_more_of_the_task(
-        "환급 건은 제가 어제 한 과장께 메일로 보내드렸습니다.",
-        "이중 출금 7건의 환급 내역서를 준법감시팀 한지훈 과장께 송부",
-        true
-    )]
+    #[case::topic_is_a_part("결제 화면은 디자인팀이 색만 바꿨대요", "결제 화면 접근성 점검", false)]
+    #[case::topic_of_other_work("이번 주간 보고서는 제가 손으로 보냈어요", "주간 보고서 자동 발송 추가", false)]
+    #[case::part_of_an_identifier("the email was sent to all testers this morning", "split `user_email` column", false)]
     #[case::by_another_team("아까 그 주문들 보정은 CS에서 끝냈대요.", "마이너스로 결제된 주문 세 건 보정하기", true)]
     #[case::another_by_another_team("로그인은 CS에서 끝냈대요.", "마이너스로 결제된 주문 세 건 보정하기", false)]
     #[case::in_a_place("결제 재시도는 로컬에서 끝냈습니다.", "결제 재시도 운영 배포", false)]

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::model::command_line::{removed_from_git, reverted_commits};
+use crate::model::command_line::{moves_head, picked_commits, removed_from_git, reverted_commits};
 use crate::model::memory::MemoryId;
 use crate::model::tool_usage;
 use crate::store::MemoryRow;
@@ -22,19 +22,12 @@ impl AbandonedTurns {
     pub(super) fn find(tool_uses: &[MemoryRow], prompts: &[MemoryRow], answers: &[MemoryRow]) -> Self {
         let mut found = Self::default();
         let (mut removed, mut edited): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
-        let mut reverted: Vec<String> = Vec::new();
+        let mut reverts = Reverts::default();
         for row in tool_uses {
             let content = &row.memory.content;
-            let commits = tool_usage::commits(content);
-            let is_reverted = |commit: &String| {
-                // Short hashes may have different lengths.
-                commit == "HEAD" && !commits.is_empty()
-                    || commits.iter().any(|hash| hash.starts_with(commit.as_str()) || commit.starts_with(hash))
-            };
-            if reverted.extract_if(.., |commit| is_reverted(commit)).count() > 0 {
+            if reverts.undo(content) {
                 found.add(row, prompts, answers);
             }
-            reverted.extend(tool_usage::commands(content).flat_map(reverted_commits));
             let is_removed = |file: &&str| removed.iter().any(|path| names(path, file));
             let (tests, code): (Vec<&str>, Vec<&str>) = tool_usage::files(content).partition(|file| is_test(file));
             let judged = if code.is_empty() { tests } else { code };
@@ -80,6 +73,48 @@ impl AbandonedTurns {
     pub(super) fn contains_source_of(&self, row: &MemoryRow) -> bool {
         let is_besides = || self.besides.iter().any(|besides| besides.contains(row.memory.content.trim()));
         row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source)) && !is_besides()
+    }
+}
+
+/// The commits that were reverted, while tool uses are read from the newest to the oldest.
+#[derive(Debug, Default)]
+struct Reverts {
+    hashes: Vec<String>,
+    /// Commits that were applied again.
+    picked: Vec<String>,
+    /// Whether the last commit before a tool use was reverted.
+    is_last_reverted: bool,
+}
+
+impl Reverts {
+    /// Whether all commits of a tool use were reverted. Notes what it reverts itself.
+    fn undo(&mut self, content: &str) -> bool {
+        let commits = tool_usage::commits(content);
+        let commands = || tool_usage::commands(content);
+        let reverted: Vec<String> = commands().flat_map(reverted_commits).collect();
+        let is_moved = commands().any(moves_head);
+        self.picked.extend(commands().flat_map(picked_commits));
+        if self.is_last_reverted && !reverted.is_empty() {
+            // The revert itself was reverted.
+            self.is_last_reverted = false;
+            return false;
+        }
+        let is_last = std::mem::take(&mut self.is_last_reverted);
+        // Short hashes may have different lengths.
+        let is_same = |hash: &str, commit: &String| hash.starts_with(commit.as_str()) || commit.starts_with(hash);
+        let is_undone =
+            |(at, hash): (usize, &&str)| is_last && at == 0 || self.hashes.iter().any(|commit| is_same(hash, commit));
+        let are_undone = !commits.is_empty() && commits.iter().enumerate().all(is_undone);
+        // "HEAD" of a turn with commits of its own is one of these, and on another branch it is unknown.
+        self.is_last_reverted = if commits.is_empty() {
+            !is_moved && (is_last || reverted.iter().any(|commit| commit == "HEAD"))
+        } else {
+            false
+        };
+        let picked = &self.picked;
+        let is_gone = |commit: &String| commit != "HEAD" && !picked.iter().any(|other| is_same(other, commit));
+        self.hashes.extend(reverted.into_iter().filter(is_gone));
+        are_undone
     }
 }
 
@@ -135,6 +170,20 @@ mod tests {
     #[case::directory("src", "src/ble.rs", false)]
     fn paths_name_files(#[case] path: &str, #[case] file: &str, #[case] expected: bool) {
         assert_eq!(names(path, file), expected);
+    }
+
+    #[rstest]
+    #[case::by_hash(&["git revert 4be19c2", "git commit -m x # 4be19c2"], true)]
+    #[case::last(&["git revert HEAD", "ls", "git commit -m x # 4be19c2"], true)]
+    #[case::applied_again(&["git cherry-pick 4be19c2", "git revert 4be19c2", "git commit -m x # 4be19c2"], false)]
+    #[case::reverted_twice(&["git revert HEAD", "git revert HEAD", "git commit -m x # 4be19c2"], false)]
+    #[case::of_others(&["git revert HEAD", "git pull", "git commit -m x # 4be19c2"], false)]
+    #[case::own(&["git commit -m y # 9f8e7d6; git revert HEAD", "git commit -m x # 4be19c2"], false)]
+    #[case::one_of_two(&["git revert HEAD", "git commit -m x # 4be19c2; git commit -m y # 9f8e7d6"], false)]
+    fn reverts_are_followed_from_the_newest(#[case] commands: &[&str], #[case] expected: bool) {
+        let mut reverts = Reverts::default();
+        let undone = commands.iter().map(|commands| reverts.undo(&format!("Commands: {commands}")));
+        assert_eq!(undone.last(), Some(expected));
     }
 
     #[rstest]

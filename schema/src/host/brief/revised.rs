@@ -110,7 +110,8 @@ fn taken_names(sentence: &str, answered: &HashSet<String>, is_offered_name: impl
     let is_taken = |(at, token): (usize, &ProseToken)| {
         let mut before = tokens[at.saturating_sub(2)..at].iter();
         let is_chosen = token.is_means() || before.any(|word| BEFORE.contains(&word.text));
-        let is_name = token.is_term() && (token.is_name || is_chosen && is_offered_name(&token.text));
+        let is_name =
+            token.is_term() && (token.is_name || is_chosen && statement.changes() && is_offered_name(&token.text));
         let is_taken = is_name && (is_chosen || answered.contains(&token.text));
         (is_taken && !statement.gives_up_term(&token.text)).then(|| token.text.clone())
     };

@@ -355,7 +355,7 @@ fn space_is_filled_with_older_sessions() {
 #[rstest]
 #[case::taken("The history needs a filter by month before the upload. Let's build it on Drift.", true)]
 #[case::taken_by_means("upload 전에 필터가 필요하니 Drift로 다시 만들자", true)]
-#[case::in_small_letters("the upload is too slow. rip it out, build it on drift like the tablet", true)]
+#[case::in_small_letters("the upload is too slow. rip it out, back to plain sqlite via drift", true)]
 #[case::asked("Would the upload be faster with Drift?", false)]
 #[case::both("Compare Hive with Drift for the upload in the docs", false)]
 #[case::another_subject("Paint the login button with Drift blue", false)]

@@ -291,7 +291,12 @@ fn commit_is_named_by_its_hash(#[case] line: &str, #[case] output: &str, #[case]
 
 #[rstest]
 #[case("git revert --no-edit 4be19c2 && cargo test", &["4be19c2"])]
-#[case("git -C app revert HEAD", &["HEAD"])]
+#[case("git revert HEAD", &["HEAD"])]
+#[case("git pull --rebase && git revert HEAD", &[])]
+#[case("git -C app revert HEAD", &[])]
+#[case("git revert --no-commit HEAD", &[])]
+#[case("git revert -n 4be19c2 && git commit -m x", &["4be19c2"])]
+#[case("git revert 4be19c2; git revert --abort", &[])]
 #[case("git log 4be19c2", &[])]
 fn reverted_commits_are_found(#[case] line: &str, #[case] expected: &[&str]) {
     assert_eq!(reverted_commits(line), expected);

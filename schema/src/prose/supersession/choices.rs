@@ -97,6 +97,12 @@ pub(super) fn is_used_as(tokens: &[ProseToken]) -> bool {
     tokens.windows(2).any(|pair| pair[0].text == "as" && matches!(pair[1].text.as_str(), "our" | "the"))
 }
 
+/// Whether a word puts a date off.
+pub(super) fn puts_off(word: &str) -> bool {
+    static WORDS: WordList = WordList::words("postponed slipped slips 밀렸 밀려 미뤄 미뤘 미룹 당겨 당겼 연기");
+    WORDS.begins(word)
+}
+
 /// Whether a word announces a change.
 pub(super) fn is_change(tokens: &[ProseToken], at: usize, token: &ProseToken) -> bool {
     static ENGLISH: WordList = WordList::words(
@@ -107,9 +113,8 @@ pub(super) fn is_change(tokens: &[ProseToken], at: usize, token: &ProseToken) ->
     static KOREAN: WordList = WordList::words(
         "이제 앞으로 갈아타 갈아탈 갈아탑 갈아탔 바꾸 바꿔 바꿨 변경 전환 교체 옮기 옮겨 옮깁 올리 올려 내리 내려 늘리 늘려 줄이 줄여 되돌리 정정 대신",
     );
-    // Dates are put off, and other things slip or lag behind.
-    static PUTS_OFF: WordList = WordList::words("postponed slipped slips 밀렸 밀려 미뤄 미뤘 미룹 당겨 당겼 연기");
-    if PUTS_OFF.begins(&token.text) && tokens.iter().any(|token| token.text == DATE) {
+    // Other things slip or lag behind.
+    if puts_off(&token.text) && tokens.iter().any(|token| token.text == DATE) {
         return true;
     }
     if token.text.is_ascii() {

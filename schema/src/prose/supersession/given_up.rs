@@ -19,6 +19,8 @@ pub(super) struct GivenUp {
 pub(super) enum Scope {
     /// Only for the subject of the statement.
     Subject,
+    /// A number of the code, which may also be in statements about something else: two terms must be the same.
+    Restated,
     /// Completely.
     All,
     /// Only where the older statement chooses it.
@@ -276,7 +278,7 @@ fn failed_subject(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     Some(collect(&tokens[start..at], Scope::All)).filter(|given_up| (1..=3).contains(&given_up.terms.len()))
 }
 
-/// Returns what people throw out or away, or what they take something out of.
+/// Returns what people throw out, or what they take something out of.
 pub(super) fn thrown_out(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     let verb = &tokens[at];
     let clause = if verb.begins_clause { &[] } else { &tokens[last_clause(&tokens[..at])..at] };
@@ -286,11 +288,7 @@ pub(super) fn thrown_out(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     }
     let rest = &tokens[at + 1..];
     let clause_end = rest.iter().position(|token| token.begins_clause).unwrap_or(rest.len());
-    let end = rest[..clause_end]
-        .iter()
-        .take(OUT_REACH)
-        .position(|token| token.text == "out" || throws && token.text == "away")
-        .filter(|end| *end > 0)?;
+    let end = rest[..clause_end].iter().take(OUT_REACH).position(|token| token.text == "out").filter(|end| *end > 0)?;
     let behind = &rest[end + 1..clause_end];
     let given_up = match behind.first() {
         Some(of) if of.text == "of" && takes => {

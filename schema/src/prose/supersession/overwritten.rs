@@ -9,8 +9,18 @@ use crate::prose::terms::{quantities, tokens};
 /// The shortest name, in bytes.
 const SHORTEST_NAME: usize = 3;
 
-/// How the numbers of code and of prose may differ: code counts milliseconds, minutes, hours, days, kilobytes or megabytes.
-const SCALES: [f64; 9] = [1.0, 0.001, 60.0, 3_600.0, 86_400.0, 1_000.0, 1_024.0, 1_000_000.0, 1_048_576.0];
+/// How much larger a number of prose is than one of code, if the line of code has this word: `interval-ms`.
+const SCALES: [(&str, f64); 9] = [
+    ("", 1.0),
+    ("ms", 0.001),
+    ("milli", 0.001),
+    ("min", 60.0),
+    ("hour", 3_600.0),
+    ("day", 86_400.0),
+    ("kb", 1_000.0),
+    ("mb", 1_000_000.0),
+    ("gb", 1_000_000_000.0),
+];
 
 /// The lines that the edits of a turn remove and add.
 #[derive(Debug)]
@@ -27,11 +37,12 @@ impl<'t> TurnEdits<'t> {
     }
 
     /// Returns a statement that gives up the numbers and names in the texts of an earlier turn that stand for lines which that turn added
-    /// and this one removes. It holds for these texts only.
+    /// and to which this one gives another value. It holds for these texts only.
     pub fn overwrites<'s>(&self, earlier: &Self, said: impl Iterator<Item = &'s str>) -> Option<Statement> {
         let is_overwritten = |line: &&EditedLine<'_>| {
-            let of_file = earlier.added.iter().filter(|added| added.file == line.file);
-            !line.code.is_empty() && of_file.into_iter().any(|added| added.code.contains(line.code))
+            let mut of_file = earlier.added.iter().filter(|added| added.file == line.file);
+            let is_known = !line.code.is_empty() && of_file.any(|added| added.code.contains(line.code));
+            is_known && (self.new_number(line).is_some() || self.has_new_value(line))
         };
         let lines: Vec<&EditedLine<'_>> = self.removed.iter().filter(is_overwritten).collect();
         if lines.is_empty() {
@@ -39,12 +50,15 @@ impl<'t> TurnEdits<'t> {
         }
         let added: String = self.added.iter().map(|line| line.code.to_lowercase() + "\n").collect();
         let kept = numbers(&added);
-        let gone: Vec<f64> = lines.iter().flat_map(|line| numbers(line.code)).filter(|n| !kept.contains(n)).collect();
+        let gone: Vec<(f64, &str)> =
+            lines.iter().flat_map(|line| numbers(line.code).into_iter().map(|number| (number, line.code))).collect();
+        let gone: Vec<(f64, &str)> = gone.into_iter().filter(|(number, _)| !kept.contains(number)).collect();
         let removed: String = lines.iter().map(|line| line.code.to_lowercase() + "\n").collect();
         let is_gone = |name: &str| name.len() >= SHORTEST_NAME && removed.contains(name) && !added.contains(name);
         let said: Vec<_> = said.flat_map(tokens).collect();
-        let of_code =
-            quantities(&said).into_iter().filter(|(said, _)| gone.iter().any(|code| scale(*said, *code).is_some()));
+        let of_code = quantities(&said)
+            .into_iter()
+            .filter(|(said, _)| gone.iter().any(|(number, line)| scale(*said, *number, line).is_some()));
         let names: Vec<String> =
             said.iter().filter(|token| token.is_name && is_gone(&token.text)).map(|token| token.text.clone()).collect();
         let given_up = GivenUp {
@@ -60,21 +74,25 @@ impl<'t> TurnEdits<'t> {
     /// Returns the sentences of the prompt that name a number which these edits set, each with the number that it replaces: "two nights in a
     /// row" instead of three.
     pub fn restated(&self, asked: &str) -> Vec<Statement> {
-        let changes: Vec<(f64, f64)> = self.removed.iter().filter_map(|line| self.new_number(line)).collect();
+        let changes: Vec<(f64, f64, &str)> = self
+            .removed
+            .iter()
+            .filter_map(|line| self.new_number(line).map(|(old, new)| (old, new, line.code)))
+            .collect();
         if changes.is_empty() {
             return Vec::new();
         }
         let restating = |sentence: &str| -> Option<Statement> {
             let mut statement = Statement::of(sentence);
             let old = |(said, unit): &(f64, String)| {
-                changes.iter().find_map(|(old, new)| Some((old * scale(*said, *new)?, unit.clone())))
+                changes.iter().find_map(|(old, new, line)| Some((old * scale(*said, *new, line)?, unit.clone())))
             };
             let quantities: Vec<_> = statement.quantities.iter().filter_map(old).collect();
             let given_up = GivenUp {
                 terms: Vec::new(),
                 names: Vec::new(),
                 quantities,
-                scope: Scope::Subject,
+                scope: Scope::Restated,
                 subject: Vec::new(),
             };
             statement.given_up.push(given_up);
@@ -82,6 +100,13 @@ impl<'t> TurnEdits<'t> {
             (!statement.given_up.is_empty()).then_some(statement)
         };
         sentences(asked).into_iter().filter(|sentence| is_plain(sentence)).filter_map(restating).collect()
+    }
+
+    /// Whether a removed setting has another plain value now.
+    fn has_new_value(&self, removed: &EditedLine<'_>) -> bool {
+        let Some((key, old)) = setting(removed.code) else { return false };
+        let settings = self.added.iter().filter(|line| line.file == removed.file).filter_map(|line| setting(line.code));
+        settings.into_iter().any(|(same, new)| same == key && new != old)
     }
 
     /// Returns the only number of a removed line, and the number that the line has now.
@@ -96,9 +121,19 @@ impl<'t> TurnEdits<'t> {
     }
 }
 
-/// Returns how much larger a number of prose is than one of code, if they may mean the same.
-fn scale(said: f64, code: f64) -> Option<f64> {
-    SCALES.into_iter().find(|scale| code != 0.0 && (said - code * scale).abs() <= f64::EPSILON * said.abs())
+/// Returns how much larger a number of prose is than one of a line of code, if they may mean the same.
+fn scale(said: f64, number: f64, line: &str) -> Option<f64> {
+    let line = line.to_lowercase();
+    let is_same = |scale: f64| number != 0.0 && (said - number * scale).abs() <= f64::EPSILON * said.abs();
+    SCALES.into_iter().find(|(unit, scale)| line.contains(unit) && is_same(*scale)).map(|(_, scale)| scale)
+}
+
+/// Returns the key and the value of a setting, if the value is one plain word.
+fn setting(code: &str) -> Option<(&str, &str)> {
+    let (key, value) = code.trim_end_matches([',', ';']).split_once(['=', ':'])?;
+    let value = value.trim().trim_matches(['"', '\'']);
+    let is_plain = !value.is_empty() && value.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
+    is_plain.then_some((key.trim(), value))
 }
 
 /// Returns the numbers of code, but not those within names and versions, such as `u16` and `1.2.3`.
@@ -147,6 +182,10 @@ mod tests {
     #[case::part_of_line("+ wait(300_000);", "- 300_000\n+ 500_000", "하루 30만 건까지만", true)]
     #[case::not_a_number("+ PAYDAY = 10", "- PAYDAY = 10\n+ PAYDAY = 'month_end'", "지급일은 10일로 바꿨습니다.", true)]
     #[case::name("+ CODEC = 'libsvtav1'", "- CODEC = 'libsvtav1'\n+ CODEC = 'libx264'", "Encoded with AV1.", true)]
+    #[case::refactored("+ TTL = 30", "- TTL = 30\n+ TTL = Number(env.TTL)", "Sessions end after 30 minutes.", false)]
+    #[case::other_unit_of_the_same("+ TTL_MIN = 30", "- TTL_MIN = 30\n+ TTL_MS = 1_800_000", "세션 만료는 30분", false)]
+    #[case::call("+ cache = Redis(URL)", "- cache = Redis(URL)\n+ cache = make()", "Use Redis for the cache", false)]
+    #[case::same_digits("+ RETRIES = 3", "- RETRIES = 3\n+ RETRIES = 5", "Sessions expire after 3 days.", false)]
     #[case::still_there("+ a = 4", "- a = 4\n+ a = 6\n+ b = 4", "The segments of 4 seconds.", false)]
     #[case::another_number("+ a = 4", "- a = 4\n+ a = 6", "We keep 30 backups.", false)]
     #[case::another_line("+ a = 5", "- b = 4\n+ b = 6", "The segments of 4 seconds.", false)]
@@ -163,7 +202,7 @@ mod tests {
     #[case::count("- MAX = 3\n+ MAX = 2", "two nights in a row for everybody", "three nights in a row, not four", true)]
     #[case::korean(
         "- MAX = 8\n+ MAX = 5",
-        "보관 권수는 5권으로 최종 결정됐습니다",
+        "오프라인 보관 권수는 5권으로 최종 결정됐습니다",
         "오프라인 보관은 8권으로 줄이고요",
         true
     )]

@@ -187,8 +187,11 @@ fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
         WordList::words("건부터 거부터 것부터 처리 처리해 진행 진행해 시작 시작해 작업 작업해");
     let is_verb = |term: &String| DO.contains(term) || KOREAN_ORDERS.ends(term) || KOREAN_DO.contains(term);
     let ordered: Vec<String> = terms(clause).into_iter().filter(|term| !is_verb(term)).collect();
+    // "Plain docs please" asks for something else.
+    let is_asked = words().next_back().is_some_and(|word| matches!(word, "please" | "pls" | "plz"));
+    let least = if is_asked && !is_order { 2 } else { 1 };
     let by_all_terms = only_one(tasks, |task| {
-        !ordered.is_empty() && count_shared_terms(&ordered, &terms_and_parts(task)) == ordered.len()
+        ordered.len() >= least && count_shared_terms(&ordered, &terms_and_parts(task)) == ordered.len()
     });
     let by_most_terms = || {
         only_one(tasks, |task| {

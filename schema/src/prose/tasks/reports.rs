@@ -128,7 +128,7 @@ pub(super) fn leaves_something(answer: &str) -> bool {
          tomorrow",
     );
     static PHRASES: WordList = WordList::phrases(
-        "to do|next:|아직|남은|남았|안 됐|안 됩|안 돼|못 |못했|못하|않았|실패|내일|일부만|まだ|残り|明日|ません|失敗",
+        "to do|next:|start on|i start|아직|남은|남았|안 됐|안 됩|안 돼|못 |못했|못하|않았|실패|내일|일부만|まだ|残り|明日|ません|失敗",
     );
     let folded = answer.to_lowercase().replace('’', "'");
     let mut words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
