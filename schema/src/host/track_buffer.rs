@@ -234,32 +234,38 @@ pub fn rewrite_uses(
         else {
             continue;
         };
-        let io_error = |source| StoreError::Io { doing: "rewrite", path: path.clone(), source };
-        let mut buffer = match options_for_private().read(true).open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            opened => opened.map_err(io_error)?,
-        };
-        lock_buffer(&buffer).map_err(io_error)?;
-        let before = read_buffer(&mut buffer).map_err(io_error)?;
-        let lines = before.lines().filter_map(|line| serde_json::from_str::<BufferedUse>(line).ok());
-        let lines = lines.filter_map(|line| edit(line, Some(&path) == own(ending).as_ref()));
-        let after: String =
-            lines.filter_map(|line| serde_json::to_string(&line).ok()).map(|line| line + "\n").collect();
-        if after != before {
-            let rewritten = buffer.set_len(0).and_then(|()| buffer.seek(SeekFrom::Start(0)));
-            rewritten.and_then(|_| buffer.write_all(after.as_bytes())).map_err(io_error)?;
-        }
+        let is_own = Some(&path) == own(ending).as_ref();
+        rewrite_buffer(&path, &|line| edit(line, is_own)).map_err(StoreError::io("rewrite", path.clone()))?;
+    }
+    Ok(())
+}
+
+/// Replaces each use in a buffer, if there is one.
+fn rewrite_buffer(path: &Path, edit: &dyn Fn(BufferedUse) -> Option<BufferedUse>) -> io::Result<()> {
+    let mut buffer = match options_for_private().read(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    lock_buffer(&buffer)?;
+    let before = read_buffer(&mut buffer)?;
+    let lines = before.lines().filter_map(|line| serde_json::from_str::<BufferedUse>(line).ok()).filter_map(edit);
+    let after: String = lines.filter_map(|line| serde_json::to_string(&line).ok()).map(|line| line + "\n").collect();
+    if after != before {
+        buffer.set_len(0)?;
+        buffer.seek(SeekFrom::Start(0))?;
+        buffer.write_all(after.as_bytes())?;
     }
     Ok(())
 }
 
 /// Removes the successes of what failed again, from the buffer of a session. Only the last attempt settles earlier failures.
 pub fn remove_successes(layout: &Layout, session_id: &str, failure: &str) -> Result<(), StoreError> {
-    let is_over = |attempt: &Attempt| is_settled_by(failure, attempt);
-    rewrite_uses(layout, Some(session_id), &|mut used, is_own| {
-        used.succeeded = used.succeeded.filter(|attempt| !is_own || !is_over(attempt));
+    let path = layout.session_file(session_id, BUFFERS[0]);
+    let without_success = |mut used: BufferedUse| {
+        used.succeeded = used.succeeded.filter(|attempt| !is_settled_by(failure, attempt));
         Some(used)
-    })
+    };
+    rewrite_buffer(&path, &without_success).map_err(StoreError::io("rewrite", path))
 }
 
 fn read_buffer(buffer: &mut File) -> io::Result<String> {

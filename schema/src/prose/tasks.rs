@@ -205,7 +205,7 @@ fn subject(report: &str) -> Vec<String> {
     Vec::new()
 }
 
-/// Returns the last two terms of a task's head, one of which is usually its verb, and their parts: "문구 교체".
+/// Returns the last two terms of a task's head and their parts. One of them is usually the verb: "문구 교체".
 fn object_of(task: &str) -> Vec<String> {
     let said: Vec<ProseToken> = tokens(head(task)).into_iter().filter(ProseToken::is_term).collect();
     said[said.len().saturating_sub(2)..].iter().flat_map(|token| terms_and_parts(&token.text)).collect()

@@ -36,7 +36,7 @@ struct Floor {
 #[case::crafts("crafts.json", Floor { stories: 20, facts: 88, searches: 70, violations: 26 })]
 #[case::unread("unread.json", Floor { stories: 12, facts: 93, searches: 86, violations: 16 })]
 #[case::later("later.json", Floor { stories: 24, facts: 94, searches: 86, violations: 3 })]
-#[case::overturned("overturned.json", Floor { stories: 24, facts: 90, searches: 75, violations: 21 })]
+#[case::overturned("overturned.json", Floor { stories: 24, facts: 90, searches: 75, violations: 24 })]
 fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor: Floor) {
     let stories = read(&own_stories(file));
     assert!(stories.len() >= floor.stories);
