@@ -77,7 +77,7 @@ pub(crate) fn dispatch(
         {
             Ok(())
         }
-        EventKind::Failure(text) => session.save_failure(text),
+        EventKind::Failure(text) => session.save_failure(&text),
         EventKind::Report { agent_type, text } => {
             let text =
                 text.or_else(|| last_answer_of(payload.agent_transcript_path.as_deref(), TranscriptThread::Subagent));

@@ -67,11 +67,11 @@ impl HookSession<'_> {
     }
 
     /// Records a failure, and notes its topics to recognise a later success.
-    pub(crate) fn save_failure(&mut self, text: String) -> Result<(), StoreError> {
-        let topics = topics_of(&text);
-        self.save_drafts([self.new_draft(MemoryType::Error, text.clone(), self.now)])?;
+    pub(crate) fn save_failure(&mut self, text: &str) -> Result<(), StoreError> {
+        let topics = topics_of(text);
+        self.save_drafts([self.new_draft(MemoryType::Error, text.to_owned(), self.now)])?;
         self.create_dirs()?;
-        self.log_unless_busy(track_buffer::remove_successes(self.layout, &self.session_id, &text));
+        self.log_unless_busy(track_buffer::remove_successes(self.layout, &self.session_id, text));
         failed_topics::note_failure(self.layout, &topics)
             .map_err(StoreError::io("append to", self.layout.failed_topics_file()))
     }
