@@ -63,15 +63,16 @@ pub(crate) fn removed_from_git(line: &str) -> Vec<String> {
 /// Returns the commits that a command line reverts, as they are named: `4be19c2`, `HEAD`. `HEAD` may be a commit of somebody else or of
 /// another branch, if the line does anything else before.
 pub(crate) fn reverted_commits(line: &str) -> Vec<String> {
-    if git_calls(line, "revert").flatten().any(|word| word == "--abort") {
+    let words: Vec<String> = git_calls(line, "revert").flatten().collect();
+    let has = |option: &str| words.iter().any(|word| word == option);
+    if has("--abort") {
         return Vec::new();
     }
-    let is_plain = split::split_commands(line)
-        .first()
-        .is_some_and(|first| first.words.iter().take(2).eq(["git", "revert"].iter()));
-    let is_tried = git_calls(line, "revert").flatten().any(|word| matches!(word.as_str(), "-n" | "--no-commit"));
-    let is_commit = |word: &String| word == "HEAD" && is_plain && !is_tried || is_commit_hash(word);
-    git_calls(line, "revert").flatten().filter(is_commit).collect()
+    let is_only_tried = has("-n") || has("--no-commit");
+    let begins =
+        split::split_commands(line).first().is_some_and(|first| first.words.iter().take(2).eq(["git", "revert"]));
+    let is_commit = |word: &String| word == "HEAD" && begins && !is_only_tried || is_commit_hash(word);
+    words.into_iter().filter(is_commit).collect()
 }
 
 /// Returns the commits that a command line applies again.

@@ -89,6 +89,11 @@ struct Reverts {
 impl Reverts {
     /// Whether all commits of a tool use were reverted. Notes what it reverts itself.
     fn undo(&mut self, content: &str) -> bool {
+        // Most stores end here, before any command line is parsed.
+        let is_waiting = self.is_last_reverted || !self.hashes.is_empty();
+        if !is_waiting && !content.contains("revert") && !content.contains("cherry-pick") {
+            return false;
+        }
         let commits = tool_usage::commits(content);
         let commands = || tool_usage::commands(content);
         let reverted: Vec<String> = commands().flat_map(reverted_commits).collect();

@@ -1,0 +1,84 @@
+//! What a brief leaves out because a later turn revised, reverted or overwrote it.
+
+use rstest::rstest;
+
+use super::*;
+
+#[rstest]
+#[case::taken("The history needs a filter by month before the upload. Let's build it on Drift.", true)]
+#[case::taken_by_means("upload 전에 필터가 필요하니 Drift로 다시 만들자", true)]
+#[case::in_small_letters("the upload is too slow. rip it out, back to plain sqlite via drift", true)]
+#[case::asked("Would the upload be faster with Drift?", false)]
+#[case::both("Compare Hive with Drift for the upload in the docs", false)]
+#[case::another_subject("Paint the login button with Drift blue", false)]
+#[case::given_up("The upload stays as it is, never use Drift for that", false)]
+fn revised_choice_is_not_shown(#[case] later: &str, #[case] is_revised: bool) {
+    let mut fixture = BriefFixture::new(&[]);
+    let offer = "A run is one blob, so Hive is enough: no schema. With Drift we would have more than we need.";
+    fixture.capture(
+        "first",
+        MemoryType::UserPrompt,
+        "Where do finished runs live until the upload?",
+        MemoryAttributes::default(),
+    );
+    fixture.capture("first", MemoryType::AssistantResponse, offer, MemoryAttributes::default());
+    let besides = "And the log file must hide raw coordinates";
+    let chosen = format!("fine, Hive it is. {besides}");
+    let source = fixture.capture("first", MemoryType::UserPrompt, &chosen, MemoryAttributes::default());
+    let concluded = MemoryAttributes { auto: true, source: Some(source), ..MemoryAttributes::default() };
+    fixture.capture("first", MemoryType::Decision, besides, concluded);
+    for (session, kind, text) in [
+        ("first", MemoryType::AssistantResponse, "Finished runs wait in a Hive box."),
+        ("second", MemoryType::UserPrompt, later),
+        ("second", MemoryType::AssistantResponse, "Done, with two tests."),
+    ] {
+        fixture.capture(session, kind, text, MemoryAttributes::default());
+    }
+    let shown = fixture.startup_brief();
+    assert_eq!(!shown.contains("Hive it is") && !shown.contains("Hive box"), is_revised, "{shown}");
+    assert!(shown.contains("hide raw coordinates"), "{shown}");
+}
+
+#[rstest]
+#[case::by_hash("git revert --no-edit 4be19c2", true)]
+#[case::last("git revert HEAD", true)]
+#[case::another("git revert 90d1c7e", false)]
+#[case::only_named("git show 4be19c2", false)]
+fn reverted_commit_abandons_its_turn(#[case] command: &str, #[case] is_abandoned: bool) {
+    let mut fixture = BriefFixture::new(&[]);
+    let commit = "Files modified: combat/damage.gd\nCommands: git commit -qam 'combat: hurt each other' # 4be19c2f";
+    for (session, kind, text) in [
+        ("first", MemoryType::UserPrompt, "and turn friendly fire on, that is way funnier"),
+        ("first", MemoryType::ToolUsage, commit),
+        ("first", MemoryType::AssistantResponse, "Players can hurt each other now, tests pass."),
+        ("second", MemoryType::UserPrompt, "the griefing has to end, take that commit back"),
+        ("second", MemoryType::ToolUsage, &format!("Commands: {command}")),
+        ("second", MemoryType::AssistantResponse, "Teammates take no damage."),
+    ] {
+        fixture.capture(session, kind, text, MemoryAttributes::default());
+    }
+    let shown = fixture.startup_brief();
+    assert_eq!(!shown.contains("friendly fire") && !shown.contains("can hurt each"), is_abandoned, "{shown}");
+    assert!(shown.contains("griefing"), "{shown}");
+}
+
+#[test]
+fn overwritten_value_is_not_shown() {
+    let mut fixture = BriefFixture::new(&[]);
+    for (session, kind, text) in [
+        ("first", MemoryType::UserPrompt, "cut the lectures into segments of 4 seconds"),
+        ("first", MemoryType::ToolUsage, "Files modified: ladder.py\n+ SEGMENT = 4"),
+        ("first", MemoryType::AssistantResponse, "Lectures are cut into 4-second segments. 12 tests pass."),
+        ("first", MemoryType::UserPrompt, "uploads that fail are tried again 4 times"),
+        ("first", MemoryType::AssistantResponse, "The client tries four times now."),
+        ("second", MemoryType::UserPrompt, "old screens pause with short ones, 6 please"),
+        ("second", MemoryType::ToolUsage, "Files modified: ladder.py\n- SEGMENT = 4\n+ SEGMENT = 6"),
+        ("second", MemoryType::AssistantResponse, "Changed for new uploads."),
+    ] {
+        fixture.capture(session, kind, text, MemoryAttributes::default());
+    }
+    let shown = fixture.startup_brief();
+    assert!(!shown.contains("segments of 4") && !shown.contains("4-second"), "{shown}");
+    assert!(shown.contains("12 tests pass") && shown.contains("6 please"), "{shown}");
+    assert!(shown.contains("again 4 times"), "{shown}");
+}
