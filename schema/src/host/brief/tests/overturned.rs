@@ -1,4 +1,4 @@
-//! What a brief leaves out because a later turn revised, reverted or overwrote it.
+//! Decisions and values that a later turn revised, reverted or overwrote. The brief leaves them out.
 
 use rstest::rstest;
 
