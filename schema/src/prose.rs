@@ -4,6 +4,7 @@
 pub mod comparison;
 pub mod gist;
 pub(crate) mod one_off;
+pub(crate) mod pending;
 pub(crate) mod sentences;
 pub mod small_talk;
 pub mod supersession;

@@ -5,6 +5,7 @@
 
 mod abandoned;
 mod budget;
+mod cleared;
 mod knowledge;
 mod long_term;
 mod offers;
@@ -82,7 +83,9 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
         // A person who clears a session wants no outcome or turn of it.
         SessionSource::Clear => {
             sections.push(tasks);
-            work::before_cleared(rows, session_id, &sessions, &knowledge)?.into()
+            let [remaining, outcomes, turns] = cleared::sections(rows, session_id, &sessions, &knowledge)?;
+            sections.push(remaining);
+            vec![outcomes, turns]
         }
         SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
             if source == SessionSource::Resume {

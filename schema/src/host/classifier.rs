@@ -37,6 +37,9 @@ pub const KINDS: [MemoryType; 6] = [
 /// sentences of ordinary chats count as conclusions.
 pub const LEAST_CONFIDENCE: [f32; 6] = [0.88, 0.72, 0.84, 0.76, 0.84, 0.70];
 
+/// The share of the least confidence that suffices for an uncertain conclusion.
+const UNCERTAIN: f32 = 0.4;
+
 /// The share of the least confidence that suffices for a sentence with a cue of the kind.
 const WITH_CUE: f32 = 0.75;
 
@@ -87,6 +90,11 @@ static NETWORK: LazyLock<ClassifierNetwork> = LazyLock::new(|| {
 /// Returns the conclusions in a message, in order. Private parts must be removed before.
 pub fn classify(text: &str, speaker: Speaker) -> Vec<Conclusion> {
     classify_with(&NETWORK, text, speaker, &LEAST_CONFIDENCE)
+}
+
+/// Returns the conclusions in a message, also uncertain ones.
+pub fn classify_loosely(text: &str, speaker: Speaker) -> Vec<Conclusion> {
+    classify_with(&NETWORK, text, speaker, &LEAST_CONFIDENCE.map(|least| least * UNCERTAIN))
 }
 
 /// Returns the conclusions in a message according to a network and the least confidence for each kind.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::host::choice::{LastTurn, agrees, find_choice, is_offered};
-use crate::host::classifier::classify;
+use crate::host::classifier::{classify, classify_loosely};
 pub use crate::host::classifier::{Conclusion, Speaker};
 use crate::intake::prepare::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
@@ -28,14 +28,21 @@ pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<C
         return Vec::new();
     }
     let clean = sanitizer.clean(text).text;
-    classify(&clean, speaker)
-        .into_iter()
-        .filter(|found| !is_no_statement(&found.text))
-        .filter(|found| !is_pasted(&clean, found.range.clone()))
+    classify(&clean, speaker).into_iter().filter(|found| is_own_statement(found, &clean, speaker)).collect()
+}
+
+/// Returns the conclusions in a stored text, also uncertain ones.
+pub(crate) fn uncertain_conclusions(text: &str, speaker: Speaker) -> Vec<Conclusion> {
+    classify_loosely(text, speaker).into_iter().filter(|found| is_own_statement(found, text, speaker)).collect()
+}
+
+/// Whether a conclusion is a statement of the speaker, and not pasted or offered.
+fn is_own_statement(found: &Conclusion, text: &str, speaker: Speaker) -> bool {
+    !is_no_statement(&found.text)
+        && !is_pasted(text, found.range.clone())
         // "Then only the menu is left" is about tasks.
-        .filter(|found| !names_everything_left(&found.text))
-        .filter(|found| speaker == Speaker::Person || !is_offered(&found.text, &clean))
-        .collect()
+        && !names_everything_left(&found.text)
+        && (speaker == Speaker::Person || !is_offered(&found.text, text))
 }
 
 /// Where the texts come from, and who says them.

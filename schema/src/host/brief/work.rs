@@ -97,30 +97,6 @@ pub(super) fn older(
     ])
 }
 
-/// Returns outcomes and turns of the sessions before the one that was just cleared, if there is space.
-pub(super) fn before_cleared(
-    rows: Rows<'_>,
-    session_id: &str,
-    found: &[SessionRecord],
-    knowledge: &Knowledge,
-) -> rusqlite::Result<[BriefSection; 2]> {
-    let last = rows.last_sessions(session_id, 1)?.pop();
-    let is_cleared = found.first().is_some_and(|record| {
-        let reason = record.place.end_reason.as_deref();
-        Some(&record.id) == last.as_ref() && reason.is_none_or(|reason| reason == "clear")
-    });
-    let validity = Validity::new(knowledge, found);
-    let outcome = |record: &SessionRecord| {
-        let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome))?;
-        Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LONGEST_LINE + 60)))
-    };
-    let earlier = &found[usize::from(is_cleared)..];
-    Ok([
-        BriefSection::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)),
-        BriefSection::filler("Asked and answered in earlier sessions", turn_lines(earlier, &validity, Titles::Hidden)),
-    ])
-}
-
 /// Returns the last real sessions before the current one, newest first.
 pub(super) fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
@@ -214,7 +190,7 @@ fn session_lines(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String>
 }
 
 /// Returns a report of an earlier turn without its open steps. Those that are still open are listed as tasks.
-fn without_open_steps(text: &str) -> Option<String> {
+pub(super) fn without_open_steps(text: &str) -> Option<String> {
     let names_steps = |sentence: &str| {
         let lead = sentence.split_once(':').map_or("", |(lead, _)| lead.trim());
         introduces_steps(lead) || names_everything_left(sentence)
@@ -243,13 +219,13 @@ fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String
 
 /// Whether another section shows the titles of the sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Titles {
+pub(super) enum Titles {
     Shown,
     Hidden,
 }
 
 /// Returns the turns of sessions, newest first, and the reports of their subagents. Outcomes are shown already.
-fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles) -> Vec<String> {
+pub(super) fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles) -> Vec<String> {
     let of_session = |record: &SessionRecord| -> Vec<String> {
         let date = record.started.date();
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
@@ -320,7 +296,7 @@ fn says_little(asked: &str) -> bool {
 }
 
 /// Everything that was concluded or said, because later statements may replace earlier ones.
-struct Validity<'k> {
+pub(super) struct Validity<'k> {
     knowledge: &'k Knowledge,
     said: StatementIndex,
     /// The last turn of the newest session: nobody has replied to what it offers.
@@ -328,7 +304,7 @@ struct Validity<'k> {
 }
 
 impl<'k> Validity<'k> {
-    fn new(knowledge: &'k Knowledge, records: &[SessionRecord]) -> Self {
+    pub(super) fn new(knowledge: &'k Knowledge, records: &[SessionRecord]) -> Self {
         let turns = records.iter().flat_map(|record| record.turns.iter().rev().take(COMPARED_TURNS));
         let of_turn = |turn: &TurnRecord| -> Vec<((i64, i64), Statement)> {
             let answer = turn.answered.as_deref().map(sentences).unwrap_or_default();
@@ -340,7 +316,7 @@ impl<'k> Validity<'k> {
     }
 
     /// Returns the text without the parts that were replaced since this point of [`MemoryRow::order`](crate::store::MemoryRow::order).
-    fn still_valid(&self, text: &str, order: (i64, i64)) -> Option<String> {
+    pub(super) fn still_valid(&self, text: &str, order: (i64, i64)) -> Option<String> {
         without_replaced(text, &[&self.knowledge.statements, &self.said], order, Strictness::Loose)
     }
 
@@ -354,7 +330,7 @@ impl<'k> Validity<'k> {
     }
 
     /// Returns the outcome of a session, as far as it still holds.
-    fn outcome(&self, record: &SessionRecord) -> Option<String> {
+    pub(super) fn outcome(&self, record: &SessionRecord) -> Option<String> {
         let (text, order) = record.outcome.as_ref().filter(|(_, order)| !self.knowledge.is_abandoned(*order))?;
         let valid = self.answer(text, *order)?;
         self.without_answered_offers(valid, *order)
