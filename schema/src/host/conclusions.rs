@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::host::choice::{LastTurn, agrees, find_choice, is_offered};
-use crate::host::classifier::{classify, classify_loosely};
 pub use crate::host::classifier::{Conclusion, Speaker};
+use crate::host::classifier::{classify, classify_loosely};
 use crate::intake::prepare::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;

@@ -2,54 +2,67 @@
 
 use crate::model::word_list::WordList;
 
-/// Words before the statement, which say nothing.
-static LEAD_INS: WordList = WordList::phrases("good, |fine, |ok, |okay, |great, |alright, |then, |so |and |but |네, |네 |좋습니다, |좋아요, |알겠습니다, |그럼 ");
+/// Words before a statement, which say nothing.
+static LEAD_INS: WordList = WordList::phrases(
+    "good, |fine, |ok, |okay, |great, |alright, |then, |so |and |but |네, |네 |좋습니다, |좋아요, |알겠습니다, |그럼 ",
+);
 
 /// Words of waiting, wherever they are.
 static WAITS: WordList = WordList::phrases(
-    "waits for|wait for|waiting for|waits on|waiting on|wait until|waits until|blocked by|blocked on|blocked until|on hold|until then|\
-     is still missing|are still missing|has to come from|not before |pick up at|to pick up|picks up at|comes back from|gets back to|\
-     기다리|기다려|기다립|대기 중|대기합|답 주기|답을 주|답이 와야|답 오면|와야 |나와야|받아야|줘야|주셔야|해줘야|해 주셔야|있어야 |돼야 |되어야 |\
-     여기서 멈|막혀|막혔|막힘|보류|권한이 없|님 권한|권한은 |님께 있|그때까지|그 다음에|그다음에|그 뒤에|그 후에|그때 |준대|주신대|준다고|주신다고|된대|된답|준답|온답|온대",
+    "waits for|wait for|waiting for|waits on|waiting on|wait until|waits until|blocked by|blocked on|blocked until|\
+     on hold|until then|until an |until the |until he |until she |until they |until some| is up to |is still missing|\
+     are still missing|has to come from|not before |pick up at|to pick up|picks up at|comes back from|gets back to|\
+     기다리|기다려|기다립|대기 중|대기합|답 주기|답을 주|답이 와야|답 오면|와야 |나와야|받아야|줘야|주셔야|해줘야|해 주셔야|있어야 |돼야 |되어야 |여기서 멈|전까지|\
+     막혀|막혔|막힘|보류|권한이 없|님 권한|권한은 |님께 있|그때까지|그 다음에|그다음에|그 뒤에|그 후에|그때 |준대|주신대|준다고|주신다고|된대|된답|준답|온답|온대",
 );
 
-/// Beginnings of what comes afterwards.
+/// Beginnings of what comes afterwards, and parts of a sentence that lead to it.
 static AFTERWARDS: WordList = WordList::phrases(
-    "once |as soon as |after that|then on |then tomorrow|then we |then i |then it |tomorrow: |tomorrow, |on monday|on tuesday|on wednesday|on thursday|\
-     on friday|next week|the next step|next is |next comes |that leaves |what remains|from there|afterwards",
+    "once |as soon as |after that|then on |then tomorrow|then we |then i |then it |tomorrow: |tomorrow, |on monday|on tuesday|\
+     on wednesday|on thursday|on friday|next week|the next step|next is |next comes |that leaves |what remains|from there|\
+     afterwards",
 );
+static THEN: WordList = WordList::phrases("; after that|, after that|; then | before that");
 
-/// Words of a person or a team that has to do something.
+/// Words of what a person or a team has to do.
 static NEEDS: WordList = WordList::phrases(
-    " has to | have to | needs to | need to | needs | need | must | only | can only | ask | asked | belongs to | owes | owns | promised | will send| will give| sends ",
+    " has to | have to | needs to | need to | needs | need | must | only | can only | ask | asked | belongs to | owes | owns | promised |\
+      will send| will give| sends ",
 );
 static TEAMS: WordList = WordList::phrases(
-    " team| legal| security| platform| procurement| ops | the vendor| the customer| the client| the supplier| support | an admin| the admin| finance| accounting| compliance| marketing",
+    " team| legal| security| platform| procurement| ops | the vendor| the customer| the client| the supplier| support | an admin|\
+      the admin| finance| accounting| compliance| marketing",
 );
 
-/// Beginnings and words with which a person says that somebody was asked.
+/// Words with which a person says that somebody was or will be asked.
 static ASKED: WordList = WordList::phrases(
-    "pinged |asked |mailed |emailed |e-mailed |wrote |called |messaged |requested |ordered |i'll ask|i will ask|ill ask|i'll ping|ill ping|i'll call|i call |i'll write|i'll mail|\
-     i'll let you know|will let you know|물어봤|물어볼|물어보겠|요청했|요청해|요청서|부탁했|부탁드렸|부탁해 놨|문의했|문의해|연락했|연락해|연락드|메일 보냈|메일 보내|신청했|신청해|전화했|말해 놨|말해놨|얘기해 놨",
+    "pinged |asked |mailed |emailed |e-mailed |wrote |called |messaged |requested |ordered |i'll ask|i will ask|ill ask|i'll ping|\
+     ill ping|i'll call|i call |i'll write|i'll mail|i'll let you know|will let you know",
+);
+static KOREAN_ASKED: WordList = WordList::phrases(
+    "물어봤|물어볼|물어보겠|요청했|요청해|요청서|부탁했|부탁드렸|부탁해 놨|문의했|문의해|연락했|연락해|연락드|메일 보냈|메일 보내|신청했|신청해|전화했|말해 놨|말해놨|얘기해 놨",
 );
 
-/// Endings of what somebody will do.
-static KOREAN_WILL: WordList = WordList::words("겠습니다 할게요 게요 할게 할께 하면 하면됩니다 됩니다 돼요 됨 예정 예정입니다 하죠 합시다 하자 시작");
+/// Endings of what follows a condition.
+static KOREAN_WILL: WordList =
+    WordList::words("겠습니다 게요 할게 할께 됩니다 돼요 됨 예정 예정입니다 하죠 합시다 하자 시작");
 
-/// Whether a sentence says what the work waits for, or what comes after that.
+/// Whether a sentence says what the work waits for, or what comes after that. In a text about how a program works, such a sentence may also
+/// say what the program waits for.
 pub(crate) fn names_pending(sentence: &str) -> bool {
     let folded = sentence.trim().to_lowercase().replace('’', "'");
     if folded.ends_with(['?', '？']) {
         return false;
     }
     let said = without_lead_ins(&folded);
+    let bare = said.trim_end_matches(['.', '!', ' ']);
     AFTERWARDS.begins(said)
-        || ["; after that", ", after that", "; then ", " before that"].iter().any(|part| said.contains(part))
+        || THEN.occurs_in(said)
         || WAITS.occurs_in(said)
         || ASKED.begins(said)
-        || said.contains(|c: char| !c.is_ascii()) && ASKED.occurs_in(said)
+        || KOREAN_ASKED.occurs_in(said)
         || NEEDS.occurs_in(said) && (names_somebody(sentence) || TEAMS.occurs_in(said))
-        || said.contains("면 ") && KOREAN_WILL.ends(said.trim_end_matches(['.', '!', ' ']))
+        || said.contains("면 ") && KOREAN_WILL.ends(bare)
 }
 
 fn without_lead_ins(said: &str) -> &str {
@@ -60,7 +73,7 @@ fn without_lead_ins(said: &str) -> &str {
     rest
 }
 
-/// Whether a word within a sentence begins with a capital letter and has small ones: "Rashid", but not "SQL".
+/// Whether a word within a sentence may be a name: "Rashid", but not "SQL".
 fn names_somebody(sentence: &str) -> bool {
     let is_name = |word: &str| {
         let mut letters = word.chars();
@@ -68,4 +81,30 @@ fn names_somebody(sentence: &str) -> bool {
     };
     let words = sentence.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
     words.skip(1).any(is_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::condition("Once she has allowed Unicode-3.0, the tap can be published as it is.", true)]
+    #[case::order_of_steps("Good, then on Thursday: the secret mount first, then `GIT_SHA`.", true)]
+    #[case::person("The runners are on Docker 20.10, and only Rashid can upgrade them.", true)]
+    #[case::team("That has to be opened by the network team.", true)]
+    #[case::asked("pinged rashid, he does it on thursday", true)]
+    #[case::until("The cloud side stays on 3.1.1 until the new bridge is out.", true)]
+    #[case::korean_condition("화요일에 답이 오면 작업 번호 비교를 넣고 분기를 지우겠습니다.", true)]
+    #[case::korean_person("GK420d를 언제 교체하는지 정하늘 님이 알려줘야 더 진행할 수 있습니다.", true)]
+    #[case::korean_asked("물어봤는데 다음 주 화요일에 답 준대요.", true)]
+    #[case::report("Every shard has its own database, and twenty runs were green.", false)]
+    #[case::cause("The image build never hits the cache.", false)]
+    #[case::question("Should we wait for Rashid?", false)]
+    #[case::korean_report("라벨 한 장이 6초에서 0.3초가 됐습니다.", false)]
+    #[case::korean_behaviour("2만 자를 넘으면 429가 나갑니다.", false)]
+    fn pending_work_is_recognized(#[case] sentence: &str, #[case] is_pending: bool) {
+        assert_eq!(names_pending(sentence), is_pending);
+    }
 }

@@ -84,11 +84,8 @@ fn remaining(
 
 /// Returns the last prompts and answers of a session, the first one first.
 fn texts(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<MemoryRow>> {
-    let of_kind = |kind| MemoryFilter {
-        kind: Some(kind),
-        session_id: Some(session_id.to_owned()),
-        ..MemoryFilter::default()
-    };
+    let of_kind =
+        |kind| MemoryFilter { kind: Some(kind), session_id: Some(session_id.to_owned()), ..MemoryFilter::default() };
     let mut texts = rows.list(&of_kind(MemoryType::UserPrompt), READ_TEXTS)?;
     texts.extend(rows.list(&of_kind(MemoryType::AssistantResponse), READ_TEXTS)?);
     texts.sort_by_key(MemoryRow::order);
@@ -105,20 +102,24 @@ fn remaining_sentences(row: &MemoryRow, is_first: bool, is_recent: bool) -> Vec<
     }
     let speaker = if is_prompt { Speaker::Person } else { Speaker::Agent };
     let decides = |kind| matches!(kind, MemoryType::Decision | MemoryType::Convention | MemoryType::Preference);
+    let may_remain = |kind| if is_prompt { decides(kind) } else { is_recent || kind != MemoryType::Task };
     let mut found: Vec<(usize, String)> = uncertain_conclusions(text, speaker)
         .into_iter()
-        .filter(|found| is_prompt && decides(found.kind))
+        .filter(|found| may_remain(found.kind) && (is_recent || !names_pending(&found.text)))
         .map(|found| (found.range.start, found.text))
         .collect();
     let mut start = 0;
     for sentence in sentences(text).into_iter().filter(|_| is_recent) {
-        let is_in = |other: &(usize, String)| (other.0..other.0 + other.1.len()).contains(&(start + sentence.len() - 1));
+        let is_in =
+            |other: &(usize, String)| (other.0..other.0 + other.1.len()).contains(&(start + sentence.len() - 1));
         if names_pending(sentence) && !found.iter().any(is_in) {
             found.push((start, sentence.trim().to_owned()));
         }
         start += sentence.len();
     }
     found.sort_by_key(|(start, _)| *start);
-    let is_kept = |sentence: &String| !is_question(sentence) && !says_once_explicitly(&sentence.to_lowercase());
+    let is_kept = |sentence: &String| {
+        !is_question(sentence) && !sentence.ends_with(':') && !says_once_explicitly(&sentence.to_lowercase())
+    };
     found.into_iter().map(|(_, sentence)| sentence).filter(is_kept).collect()
 }
