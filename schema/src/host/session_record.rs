@@ -23,7 +23,7 @@ use crate::prose::terms::{ProseToken, terms, tokens};
 use crate::store::{ACKNOWLEDGEMENTS, MemoryFilter, MemoryRow, Rows};
 
 /// The labels of the lines of a summary, without the colon, and that of the changed files.
-pub const SUMMARY_LABELS: [&str; 6] = ["Outcome", "Open", CHANGED_LABEL, "Ran", "Failed", "About"];
+pub const SUMMARY_LABELS: [&str; 7] = ["Answered", "Outcome", "Open", CHANGED_LABEL, "Ran", "Failed", "About"];
 pub const CHANGED_LABEL: &str = "Changed";
 
 /// How many memories of a session are read, the last ones.
@@ -266,7 +266,7 @@ impl SessionRecord {
         if !self.is_real() {
             return None;
         }
-        let [outcome, open, changed, ran, failed, about] = SUMMARY_LABELS;
+        let [answered, outcome, open, changed, ran, failed, about] = SUMMARY_LABELS;
         let mut lines: Vec<String> = Vec::new();
         lines.extend(self.title.as_deref().map(|title| shortened(title, LONGEST_TITLE)));
         let mut line = |label: &str, text: String| {
@@ -274,6 +274,7 @@ impl SessionRecord {
                 lines.push(format!("{label}: {text}"));
             }
         };
+        line(answered, self.first_answer().unwrap_or_default().to_owned());
         line(outcome, self.outcome.as_ref().map(|(text, _)| text.clone()).unwrap_or_default());
         line(open, listed(&self.open_steps, 5, "; "));
         line(changed, listed(&self.files, 12, ", "));
@@ -282,6 +283,13 @@ impl SessionRecord {
         line(failed, listed(&failures, 4, "; "));
         line(about, topics(&self.turns).join(", "));
         Some(lines.join("\n"))
+    }
+
+    /// Returns the first answer, which often names the cause of a problem, unless it is the outcome.
+    fn first_answer(&self) -> Option<&str> {
+        let first = self.turns.iter().find(|turn| turn.answered.is_some())?;
+        let is_outcome = self.outcome.as_ref().is_some_and(|(_, order)| *order == first.order);
+        first.answered.as_deref().filter(|_| !is_outcome)
     }
 }
 
