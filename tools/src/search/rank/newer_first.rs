@@ -10,7 +10,7 @@ use crate::search::ranked_candidate::{COMPARED, RankContext, RankedCandidate};
 /// Among how many of the first passages a newer one can move before an older one.
 const MAX_REORDERED: usize = 10;
 
-/// Least difference of their times, in seconds: what one conversation says belongs together.
+/// Least difference of their times in one session, in seconds: what one conversation says belongs together.
 const LATER: i64 = 12 * 60 * 60;
 
 /// Least share of the older score.
@@ -76,7 +76,10 @@ fn is_newer_statement(
     context: &RankContext<'_>,
 ) -> bool {
     let (Some(new), Some(old)) = (newer.row(), older.row()) else { return false };
-    if new.memory.at.unix() - old.memory.at.unix() < LATER || newer.score < SCORE_SHARE * older.score {
+    let is_same_session = new.memory.session_id == old.memory.session_id;
+    let is_later =
+        new.order() > old.order() && (!is_same_session || new.memory.at.unix() - old.memory.at.unix() >= LATER);
+    if !is_later || newer.score < SCORE_SHARE * older.score {
         return false;
     }
     let (new, old) = (&newer.candidate, &older.candidate);
@@ -120,4 +123,4 @@ static CHANGES: WordList = WordList::words(
 );
 
 static CHANGES_PARTS: WordList =
-    WordList::words("변경 바꿨 바꾸 이제는 늘렸 줄였 変更 更新 改为 改成 cambiado geändert changé изменил");
+    WordList::words("변경 바꿨 바꾸 바꿔 이제는 늘렸 줄였 変更 更新 改为 改成 cambiado geändert changé изменил");
