@@ -70,6 +70,7 @@ impl HookSession<'_> {
             source,
             problems: &problems,
             has_personal: settings.other_projects,
+            finds_conclusions: settings.conclusions,
             size: settings.brief_size,
         };
         Ok(brief(store, &request)?.and_then(|Brief { text, ids }| {

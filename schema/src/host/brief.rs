@@ -43,6 +43,8 @@ pub struct BriefRequest<'a> {
     pub problems: &'a [String],
     /// Whether to show preferences and conventions of the personal memory.
     pub has_personal: bool,
+    /// Whether to look for conclusions in a session that was cleared.
+    pub finds_conclusions: bool,
     /// The most characters.
     pub size: usize,
 }
@@ -56,7 +58,7 @@ pub struct Brief {
 
 /// Returns the brief for a session, or `None` if there is nothing to show.
 pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>, StoreError> {
-    let BriefRequest { checkout, session_id, source, problems, has_personal, size } = *request;
+    let BriefRequest { checkout, session_id, source, problems, has_personal, finds_conclusions, size } = *request;
     let (rows, layout) = (store.rows(), store.layout());
     let project = layout.project().file_name().unwrap_or_default().to_string_lossy();
     let personal = if has_personal { personal::section(layout.project()) } else { None };
@@ -80,12 +82,12 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
             sections.push(tasks);
             work::earlier(&sessions, &knowledge).into()
         }
-        // A person who clears a session wants no outcome or turn of it.
+        // A person who clears a session wants no turn of it.
         SessionSource::Clear => {
             sections.push(tasks);
-            let [remaining, outcomes, turns] = cleared::sections(rows, session_id, &sessions, &knowledge)?;
-            sections.push(remaining);
-            vec![outcomes, turns]
+            let (left, earlier) = work::after_clear(rows, session_id, &sessions, &knowledge)?;
+            sections.extend(left.filter(|_| finds_conclusions));
+            earlier.into()
         }
         SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
             if source == SessionSource::Resume {

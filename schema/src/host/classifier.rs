@@ -37,7 +37,7 @@ pub const KINDS: [MemoryType; 6] = [
 /// sentences of ordinary chats count as conclusions.
 pub const LEAST_CONFIDENCE: [f32; 6] = [0.88, 0.72, 0.84, 0.76, 0.84, 0.70];
 
-/// The share of the least confidence that suffices for an uncertain conclusion.
+/// The share of the least confidence that suffices for an uncertain conclusion; see docs/dev/stories.md.
 const UNCERTAIN: f32 = 0.4;
 
 /// The share of the least confidence that suffices for a sentence with a cue of the kind.
@@ -92,8 +92,8 @@ pub fn classify(text: &str, speaker: Speaker) -> Vec<Conclusion> {
     classify_with(&NETWORK, text, speaker, &LEAST_CONFIDENCE)
 }
 
-/// Returns the conclusions in a message, also uncertain ones.
-pub fn classify_loosely(text: &str, speaker: Speaker) -> Vec<Conclusion> {
+/// Returns the conclusions in a message, including uncertain ones.
+pub(crate) fn classify_loosely(text: &str, speaker: Speaker) -> Vec<Conclusion> {
     classify_with(&NETWORK, text, speaker, &LEAST_CONFIDENCE.map(|least| least * UNCERTAIN))
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::host::choice::{LastTurn, agrees, find_choice, is_offered};
+use crate::host::classifier::sentences::{Place, sentences};
 pub use crate::host::classifier::{Conclusion, Speaker};
 use crate::host::classifier::{classify, classify_loosely};
 use crate::intake::prepare::Draft;
@@ -10,6 +11,7 @@ use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
 use crate::prose::one_off::says_once_explicitly;
+use crate::prose::pending::names_pending;
 use crate::prose::tasks::{names_everything_left, without_brief_marks};
 
 /// The most conclusions of one event. A longer list is pasted, not decided.
@@ -28,21 +30,33 @@ pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<C
         return Vec::new();
     }
     let clean = sanitizer.clean(text).text;
-    classify(&clean, speaker).into_iter().filter(|found| is_own_statement(found, &clean, speaker)).collect()
+    classify(&clean, speaker).into_iter().filter(|found| is_own_statement(&clean, &found.range, speaker)).collect()
 }
 
-/// Returns the conclusions in a stored text, also uncertain ones.
-pub(crate) fn uncertain_conclusions(text: &str, speaker: Speaker) -> Vec<Conclusion> {
-    classify_loosely(text, speaker).into_iter().filter(|found| is_own_statement(found, text, speaker)).collect()
+/// Returns the conclusions in a stored text, including uncertain ones.
+pub(crate) fn possible_conclusions(text: &str, speaker: Speaker) -> Vec<Conclusion> {
+    classify_loosely(text, speaker).into_iter().filter(|found| is_own_statement(text, &found.range, speaker)).collect()
 }
 
-/// Whether a conclusion is a statement of the speaker, and not pasted or offered.
-fn is_own_statement(found: &Conclusion, text: &str, speaker: Speaker) -> bool {
-    !is_no_statement(&found.text)
-        && !is_pasted(text, found.range.clone())
+/// Returns the places of the sentences in a stored text that say what the work waits for, or what comes after that.
+pub(crate) fn pending_sentences(text: &str, speaker: Speaker) -> Vec<Range<usize>> {
+    let found =
+        sentences(text).into_iter().filter(|sentence| !matches!(sentence.place, Place::Heading | Place::TickedItem));
+    found
+        .map(|sentence| sentence.range)
+        .filter(|range| names_pending(&text[range.clone()], speaker == Speaker::Person))
+        .filter(|range| is_own_statement(text, range, speaker))
+        .collect()
+}
+
+/// Whether a sentence is a statement of the speaker, and not pasted or offered.
+fn is_own_statement(text: &str, sentence: &Range<usize>, speaker: Speaker) -> bool {
+    let said = &text[sentence.clone()];
+    !is_no_statement(said)
+        && !is_pasted(text, sentence.clone())
         // "Then only the menu is left" is about tasks.
-        && !names_everything_left(&found.text)
-        && (speaker == Speaker::Person || !is_offered(&found.text, text))
+        && !names_everything_left(said)
+        && (speaker == Speaker::Person || !is_offered(said, text))
 }
 
 /// Where the texts come from, and who says them.

@@ -23,7 +23,7 @@ use crate::prose::terms::{ProseToken, terms, tokens};
 use crate::store::{ACKNOWLEDGEMENTS, MemoryFilter, MemoryRow, Rows};
 
 /// The labels of the lines of a summary, without the colon, and that of the changed files.
-pub const SUMMARY_LABELS: [&str; 7] = ["Answered", "Outcome", "Open", CHANGED_LABEL, "Ran", "Failed", "About"];
+pub const SUMMARY_LABELS: [&str; 7] = ["Outcome", "Answered", "Open", CHANGED_LABEL, "Ran", "Failed", "About"];
 pub const CHANGED_LABEL: &str = "Changed";
 
 /// How many memories of a session are read, the last ones.
@@ -266,7 +266,7 @@ impl SessionRecord {
         if !self.is_real() {
             return None;
         }
-        let [answered, outcome, open, changed, ran, failed, about] = SUMMARY_LABELS;
+        let [outcome, answered, open, changed, ran, failed, about] = SUMMARY_LABELS;
         let mut lines: Vec<String> = Vec::new();
         lines.extend(self.title.as_deref().map(|title| shortened(title, LONGEST_TITLE)));
         let mut line = |label: &str, text: String| {
@@ -274,8 +274,8 @@ impl SessionRecord {
                 lines.push(format!("{label}: {text}"));
             }
         };
-        line(answered, self.first_answer().unwrap_or_default().to_owned());
         line(outcome, self.outcome.as_ref().map(|(text, _)| text.clone()).unwrap_or_default());
+        line(answered, self.first_answer().unwrap_or_default().to_owned());
         line(open, listed(&self.open_steps, 5, "; "));
         line(changed, listed(&self.files, 12, ", "));
         line(ran, listed(&self.commands, 6, "; "));
@@ -287,6 +287,9 @@ impl SessionRecord {
 
     /// Returns the first answer, which often names the cause of a problem, unless it is the outcome.
     fn first_answer(&self) -> Option<&str> {
+        // Of a long session, only the last turns are read.
+        let begins = |turn: &&TurnRecord| self.title.as_ref() == Some(&shortened(&turn.asked, LONGEST_TITLE));
+        self.turns.first().filter(begins)?;
         let first = self.turns.iter().find(|turn| turn.answered.is_some())?;
         let is_outcome = self.outcome.as_ref().is_some_and(|(_, order)| *order == first.order);
         first.answered.as_deref().filter(|_| !is_outcome)

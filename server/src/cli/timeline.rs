@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use schema::host::session_record::SUMMARY_LABELS;
 use schema::model::memory::MemoryType;
 use schema::store::Locator;
 use serde::Serialize;
@@ -18,8 +19,8 @@ use super::terminal_text::{count_with_unit, display_width, fit_columns, one_line
 /// Indentation: columns of a session's times with spaces.
 const INDENT: usize = 15;
 
-/// The most lines of a summary after its first. A composed one has six.
-const SUMMARY_PARTS: usize = 6;
+/// The most lines of a summary after its first: as many as a composed one has.
+const SUMMARY_PARTS: usize = SUMMARY_LABELS.len();
 
 #[derive(Debug, Args)]
 pub(crate) struct TimelineArguments {

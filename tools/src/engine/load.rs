@@ -38,6 +38,7 @@ pub(super) fn brief_for(
         source,
         problems: &[],
         has_personal: settings.other_projects,
+        finds_conclusions: settings.conclusions,
         size: size.unwrap_or(settings.brief_size),
     };
     Ok(brief(store, &request)?.map(|brief| brief.text))

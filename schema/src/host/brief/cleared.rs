@@ -1,85 +1,66 @@
-//! What remains of a session that was cleared: what it waits for, what comes next, and what its user probably decided. Its title, prompts,
-//! answers and errors are left out, because its user wanted to be rid of them.
-
-use std::collections::HashSet;
+//! Single sentences of a session that was cleared: what it waits for, what comes next, and what was probably concluded. Its title, its turns
+//! and its errors are left out, because its user wanted to be rid of them.
 
 use super::budget::{BriefSection, LONGEST_LINE};
 use super::knowledge::Knowledge;
-use super::offers::is_question;
-use super::work::{Titles, Validity, turn_lines, without_open_steps};
-use crate::host::classifier::Speaker;
-use crate::host::conclusions::uncertain_conclusions;
+use super::work::Validity;
+use crate::host::classifier::{Conclusion, Speaker};
+use crate::host::conclusions::{pending_sentences, possible_conclusions};
 use crate::host::session_record::SessionRecord;
 use crate::model::memory::MemoryType;
 use crate::prose::gist::shortened;
-use crate::prose::one_off::says_once_explicitly;
 use crate::prose::pending::names_pending;
-use crate::prose::sentences::sentences;
+use crate::prose::small_talk::is_small_talk;
 use crate::prose::tasks::finished;
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
-/// How many prompts and answers of the session are read, the last ones, and how many of those are searched for what is pending.
+/// How many of the last prompts, and as many answers, are read, and how much of each, in bytes.
 const READ_TEXTS: usize = 24;
+const READ_BYTES: usize = 4 * 1024;
+
+/// How many of the last prompts and answers are searched for what is pending: two turns. Before that, most of it was settled.
 const PENDING_TEXTS: usize = 4;
 
-/// The most lines.
+/// The most lines in the section.
 const MOST_LINES: usize = 8;
 
-/// Returns what remains of the session that was just cleared, and outcomes and turns of the sessions before it, if there is space.
-pub(super) fn sections(
-    rows: Rows<'_>,
-    session_id: &str,
-    found: &[SessionRecord],
-    knowledge: &Knowledge,
-) -> rusqlite::Result<[BriefSection; 3]> {
-    let last = rows.last_sessions(session_id, 1)?.pop();
-    let is_cleared = |record: &&SessionRecord| {
-        let reason = record.place.end_reason.as_deref();
-        Some(&record.id) == last.as_ref() && reason.is_none_or(|reason| reason == "clear")
-    };
-    let cleared = found.first().filter(is_cleared);
-    let validity = Validity::new(knowledge, found);
-    let outcome = |record: &SessionRecord| {
-        let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome))?;
-        Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LONGEST_LINE + 60)))
-    };
-    let earlier = &found[usize::from(cleared.is_some())..];
-    let remaining = match cleared {
-        Some(record) => remaining(rows, &record.id, knowledge, &validity)?,
-        None => Vec::new(),
-    };
-    Ok([
-        BriefSection::new("Left by the cleared session", 500, remaining),
-        BriefSection::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)),
-        BriefSection::filler("Asked and answered in earlier sessions", turn_lines(earlier, &validity, Titles::Hidden)),
-    ])
+/// A sentence, and the order of its turn.
+struct Remaining {
+    text: String,
+    is_pending: bool,
+    order: (i64, i64),
 }
 
-/// Returns the sentences of a session that name something pending or are probably conclusions, in their order, unless they are shown as
-/// conclusions, were replaced, or are done.
-fn remaining(
+/// Returns the sentences of a cleared session that name something pending or are probably conclusions, in their order, unless another
+/// section shows them, a later text replaces them, or what they wait for is done.
+pub(super) fn section(
     rows: Rows<'_>,
-    session_id: &str,
+    cleared: &SessionRecord,
     knowledge: &Knowledge,
     validity: &Validity<'_>,
-) -> rusqlite::Result<Vec<String>> {
-    let texts = texts(rows, session_id)?;
-    let mut seen = HashSet::new();
-    let mut lines: Vec<String> = Vec::new();
+) -> rusqlite::Result<BriefSection> {
+    let texts = texts(rows, &cleared.id)?;
+    let title = title(&texts);
+    let mut remaining: Vec<Remaining> = Vec::new();
     for (at, row) in texts.iter().enumerate() {
-        let is_recent = texts.len() - at <= PENDING_TEXTS;
-        let later = &texts[at + 1..];
-        for sentence in remaining_sentences(row, at == 0, is_recent) {
-            let is_shown = knowledge.contains(&sentence);
-            let is_done = later.iter().any(|row| !finished(&row.memory.content, &[&sentence]).is_empty());
-            if is_shown || is_done || !seen.insert(sentence.clone()) {
-                continue;
+        let pending: Vec<&str> = remaining.iter().filter(|it| it.is_pending).map(|it| it.text.as_str()).collect();
+        let done: Vec<String> =
+            finished(beginning(row), &pending).into_iter().map(|at| pending[at].to_owned()).collect();
+        remaining.retain(|it| !done.contains(&it.text));
+        let order = order_of_turn(&texts[at..]);
+        if title == Some(at) || knowledge.is_abandoned(order) {
+            continue;
+        }
+        for (text, is_pending) in remaining_sentences(row, texts.len() - at <= PENDING_TEXTS) {
+            if !knowledge.contains(&text) && !remaining.iter().any(|it| it.text == text) {
+                remaining.push(Remaining { text, is_pending, order });
             }
-            lines.extend(validity.still_valid(&sentence, row.order()));
         }
     }
-    let lines = lines.split_off(lines.len().saturating_sub(MOST_LINES));
-    Ok(lines.into_iter().map(|line| format!("- {}", shortened(&line, LONGEST_LINE))).collect())
+    let valid = remaining.iter().filter_map(|it| validity.still_valid(&it.text, it.order));
+    let lines: Vec<String> = valid.map(|text| format!("- {}", shortened(&text, LONGEST_LINE))).collect();
+    let last = lines.len().saturating_sub(MOST_LINES);
+    Ok(BriefSection::new("Decided and pending in the cleared session", 500, lines.into_iter().skip(last)))
 }
 
 /// Returns the last prompts and answers of a session, the first one first.
@@ -92,34 +73,46 @@ fn texts(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<MemoryRow>> {
     Ok(texts)
 }
 
-/// Returns the sentences of a prompt or an answer that may remain, in their order.
-fn remaining_sentences(row: &MemoryRow, is_first: bool, is_recent: bool) -> Vec<String> {
-    let text = &row.memory.content;
+/// Returns the place of the prompt that gives the session its title, if it was read.
+fn title(texts: &[MemoryRow]) -> Option<usize> {
+    let prompts = || texts.iter().enumerate().filter(|(_, row)| row.memory.kind == MemoryType::UserPrompt);
+    let is_whole = prompts().count() < READ_TEXTS;
+    prompts().find(|(_, row)| is_whole && !is_small_talk(&row.memory.content)).map(|(at, _)| at)
+}
+
+/// Returns the order of the turn of the first of these texts: that of its last answer.
+fn order_of_turn(texts: &[MemoryRow]) -> (i64, i64) {
+    let answers = texts[1..].iter().take_while(|row| row.memory.kind == MemoryType::AssistantResponse);
+    answers.last().unwrap_or(&texts[0]).order()
+}
+
+/// Returns the sentences of a prompt or an answer that may remain, in their order, and whether each names something pending.
+fn remaining_sentences(row: &MemoryRow, is_recent: bool) -> Vec<(String, bool)> {
+    let text = beginning(row);
     let is_prompt = row.memory.kind == MemoryType::UserPrompt;
-    // The first prompt is the title.
-    if is_first && is_prompt {
-        return Vec::new();
-    }
     let speaker = if is_prompt { Speaker::Person } else { Speaker::Agent };
-    let decides = |kind| matches!(kind, MemoryType::Decision | MemoryType::Convention | MemoryType::Preference);
-    let may_remain = |kind| if is_prompt { decides(kind) } else { is_recent || kind != MemoryType::Task };
-    let mut found: Vec<(usize, String)> = uncertain_conclusions(text, speaker)
-        .into_iter()
-        .filter(|found| may_remain(found.kind) && (is_recent || !names_pending(&found.text)))
-        .map(|found| (found.range.start, found.text))
-        .collect();
-    let mut start = 0;
-    for sentence in sentences(text).into_iter().filter(|_| is_recent) {
-        let is_in =
-            |other: &(usize, String)| (other.0..other.0 + other.1.len()).contains(&(start + sentence.len() - 1));
-        if names_pending(sentence) && !found.iter().any(is_in) {
-            found.push((start, sentence.trim().to_owned()));
-        }
-        start += sentence.len();
-    }
-    found.sort_by_key(|(start, _)| *start);
-    let is_kept = |sentence: &String| {
-        !is_question(sentence) && !sentence.ends_with(':') && !says_once_explicitly(&sentence.to_lowercase())
+    let may_remain = |found: &Conclusion| {
+        let is_decided = matches!(found.kind, MemoryType::Decision | MemoryType::Convention | MemoryType::Preference);
+        let is_of_kind = if is_prompt { is_decided } else { is_recent || found.kind != MemoryType::Task };
+        is_of_kind && (is_recent || !names_pending(&found.text, is_prompt))
     };
-    found.into_iter().map(|(_, sentence)| sentence).filter(is_kept).collect()
+    let mut found = possible_conclusions(text, speaker);
+    found.retain(may_remain);
+    let mut ranges: Vec<_> = found.into_iter().map(|found| (found.range, found.kind == MemoryType::Task)).collect();
+    if is_recent {
+        for range in pending_sentences(text, speaker) {
+            let overlapping = ranges.iter_mut().find(|(other, _)| other.start < range.end && range.start < other.end);
+            match overlapping {
+                Some((_, is_pending)) => *is_pending = true,
+                None => ranges.push((range, true)),
+            }
+        }
+    }
+    ranges.sort_by_key(|(range, _)| range.start);
+    ranges.into_iter().map(|(range, is_pending)| (text[range].trim().to_owned(), is_pending)).collect()
+}
+
+fn beginning(row: &MemoryRow) -> &str {
+    let text = &row.memory.content;
+    &text[..text.floor_char_boundary(READ_BYTES)]
 }

@@ -1,6 +1,7 @@
 //! The work of sessions: the last real one, earlier ones, and the current one.
 
 use super::budget::{BriefSection, LONGEST_LINE};
+use super::cleared;
 use super::knowledge::Knowledge;
 use super::offers::{asks_to_choose, is_idea, is_question, kept_sentences, without_offers};
 use crate::host::classifier::introduces_steps;
@@ -97,6 +98,33 @@ pub(super) fn older(
     ])
 }
 
+/// Returns the sentences that the session that was just cleared leaves, and outcomes and turns of the sessions before it, if there is space.
+pub(super) fn after_clear(
+    rows: Rows<'_>,
+    session_id: &str,
+    found: &[SessionRecord],
+    knowledge: &Knowledge,
+) -> rusqlite::Result<(Option<BriefSection>, [BriefSection; 2])> {
+    let last = rows.last_sessions(session_id, 1)?.pop();
+    let is_cleared = |record: &&SessionRecord| {
+        let reason = record.place.end_reason.as_deref();
+        Some(&record.id) == last.as_ref() && reason.is_none_or(|reason| reason == "clear")
+    };
+    let cleared = found.first().filter(is_cleared);
+    let validity = Validity::new(knowledge, found);
+    let outcome = |record: &SessionRecord| {
+        let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome))?;
+        Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LONGEST_LINE + 60)))
+    };
+    let earlier = &found[usize::from(cleared.is_some())..];
+    let left = cleared.map(|cleared| cleared::section(rows, cleared, knowledge, &validity)).transpose()?;
+    let earlier = [
+        BriefSection::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)),
+        BriefSection::filler("Asked and answered in earlier sessions", turn_lines(earlier, &validity, Titles::Hidden)),
+    ];
+    Ok((left, earlier))
+}
+
 /// Returns the last real sessions before the current one, newest first.
 pub(super) fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
@@ -190,7 +218,7 @@ fn session_lines(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String>
 }
 
 /// Returns a report of an earlier turn without its open steps. Those that are still open are listed as tasks.
-pub(super) fn without_open_steps(text: &str) -> Option<String> {
+fn without_open_steps(text: &str) -> Option<String> {
     let names_steps = |sentence: &str| {
         let lead = sentence.split_once(':').map_or("", |(lead, _)| lead.trim());
         introduces_steps(lead) || names_everything_left(sentence)
@@ -219,13 +247,13 @@ fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String
 
 /// Whether another section shows the titles of the sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Titles {
+enum Titles {
     Shown,
     Hidden,
 }
 
 /// Returns the turns of sessions, newest first, and the reports of their subagents. Outcomes are shown already.
-pub(super) fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles) -> Vec<String> {
+fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles) -> Vec<String> {
     let of_session = |record: &SessionRecord| -> Vec<String> {
         let date = record.started.date();
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
@@ -330,7 +358,7 @@ impl<'k> Validity<'k> {
     }
 
     /// Returns the outcome of a session, as far as it still holds.
-    pub(super) fn outcome(&self, record: &SessionRecord) -> Option<String> {
+    fn outcome(&self, record: &SessionRecord) -> Option<String> {
         let (text, order) = record.outcome.as_ref().filter(|(_, order)| !self.knowledge.is_abandoned(*order))?;
         let valid = self.answer(text, *order)?;
         self.without_answered_offers(valid, *order)

@@ -6,7 +6,7 @@
 mod frame;
 mod line_kind;
 
-use frame::{is_python_frame, location};
+use frame::{is_python_frame, location, without_address};
 use line_kind::{LineKind, is_diagnostic, is_exception, line_kind, names_test, titled_test};
 
 /// The maximum number of lines for the cause.
@@ -132,6 +132,10 @@ fn place(lines: &[&str], kinds: &[LineKind], causes: &[usize]) -> Option<String>
     if own.iter().any(|at| lines[*at].contains(['/', '\\'])) {
         own.retain(|at| lines[*at].contains(['/', '\\']));
     }
+    // The frames above a signal are those of its handler.
+    let is_signal = |line: &&str| line.contains("__restore_rt") || line.contains("<signal handler called>");
+    let signal = lines.iter().rposition(|line| is_signal(&line)).unwrap_or_default();
+    own.retain(|at| *at >= signal);
     let cause = causes.last().copied().unwrap_or_default();
     // Python prints frames before the cause, the nearest one last. Others print them after the cause, the nearest one first.
     let is_python = own.iter().any(|at| is_python_frame(lines[*at].trim_start()));
@@ -140,7 +144,7 @@ fn place(lines: &[&str], kinds: &[LineKind], causes: &[usize]) -> Option<String>
     } else {
         own.iter().find(|at| **at > cause).or(own.first())
     }?;
-    let line = lines[*at].trim();
+    let line = without_address(lines[*at].trim());
     let is_known = causes.iter().any(|cause| location(line).is_some_and(|place| lines[*cause].contains(place)));
     (!is_known).then(|| line.to_owned())
 }

@@ -78,6 +78,15 @@ pub(super) fn is_own(place: &str, project: &str) -> bool {
     !FOREIGN_NAMES.begins(place)
 }
 
+/// Returns a frame without its number and address: `#3 0x000055d0 hoist() lib/LICM.cpp:167`.
+pub(super) fn without_address(line: &str) -> &str {
+    let mut words = line.splitn(3, char::is_whitespace);
+    let is_number = words.next().is_some_and(|word| word.starts_with('#'));
+    let is_address = words.next().is_some_and(|word| word.starts_with("0x"));
+    let rest = words.next().filter(|_| is_number && is_address).map(str::trim_start);
+    rest.map_or(line, |rest| rest.strip_prefix("in ").unwrap_or(rest))
+}
+
 /// Returns the `file:line` in a text.
 pub(super) fn location(text: &str) -> Option<&str> {
     text.split([' ', '(', ')', '"', ',']).find(|word| {

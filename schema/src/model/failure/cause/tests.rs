@@ -79,6 +79,14 @@ fn frames_without_a_file_or_a_folder_are_not_shown() {
 }
 
 #[test]
+fn frames_of_a_signal_handler_are_not_shown() {
+    check(
+        "Assertion `dominates(def, use)' failed.\n #0 0x000055d0 ql::Trace(std::ostream&) lib/Signals.cpp:88\n #1 0x00007f31 __restore_rt libc.so.6\n #2 0x000055d1 ql::LICM::hoist(Loop*) lib/LICM.cpp:167",
+        &["Assertion `dominates(def, use)' failed.", "ql::LICM::hoist(Loop*) lib/LICM.cpp:167"],
+    );
+}
+
+#[test]
 fn cause_in_go_test_report() {
     check(
         "--- FAIL: TestParse (0.00s)\n    parse_test.go:31: got 3, want 4\nFAIL\nFAIL\texample.com/parse\t0.004s\nFAIL\n",
