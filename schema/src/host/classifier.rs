@@ -97,6 +97,11 @@ pub(crate) fn classify_loosely(text: &str, speaker: Speaker) -> Vec<Conclusion> 
     classify_with(&NETWORK, text, speaker, &LEAST_CONFIDENCE.map(|least| least * UNCERTAIN))
 }
 
+/// Whether a person takes back what was said before, as in "forget it".
+pub(crate) fn takes_back(prompt: &str) -> bool {
+    plain::last_retraction(prompt).is_some()
+}
+
 /// Returns the conclusions in a message according to a network and the least confidence for each kind.
 pub fn classify_with(network: &ClassifierNetwork, text: &str, speaker: Speaker, least: &[f32; 6]) -> Vec<Conclusion> {
     if text.len() > LONGEST_MESSAGE {

@@ -20,6 +20,9 @@ const MOST_CONCLUSIONS: usize = 12;
 /// The longest text that is read, in bytes, before its private parts and secrets are removed.
 const LONGEST_TEXT: usize = 256 * 1024;
 
+/// The fewest words of a sentence that names something pending.
+const LEAST_PENDING_WORDS: usize = 3;
+
 /// The beginnings of comments in our files.
 const COMMENTS: [&str; 3] = ["<!-- {", "<!-- note {", "<!-- session "];
 
@@ -44,6 +47,7 @@ pub(crate) fn pending_sentences(text: &str, speaker: Speaker) -> Vec<Range<usize
         sentences(text).into_iter().filter(|sentence| !matches!(sentence.place, Place::Heading | Place::TickedItem));
     found
         .map(|sentence| sentence.range)
+        .filter(|range| text[range.clone()].split_whitespace().count() >= LEAST_PENDING_WORDS)
         .filter(|range| names_pending(&text[range.clone()], speaker == Speaker::Person))
         .filter(|range| is_own_statement(text, range, speaker))
         .collect()

@@ -4,14 +4,17 @@
 use super::budget::{BriefSection, LONGEST_LINE};
 use super::knowledge::Knowledge;
 use super::work::Validity;
-use crate::host::classifier::{Conclusion, Speaker};
+use crate::host::classifier::{Conclusion, Speaker, takes_back};
 use crate::host::conclusions::{pending_sentences, possible_conclusions};
 use crate::host::session_record::SessionRecord;
 use crate::model::memory::MemoryType;
+use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::pending::names_pending;
+use crate::prose::sentences::sentences;
 use crate::prose::small_talk::is_small_talk;
 use crate::prose::tasks::finished;
+use crate::prose::terms::terms;
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
 /// How many of the last prompts, and as many answers, are read, and how much of each, in bytes.
@@ -43,24 +46,43 @@ pub(super) fn section(
     let title = title(&texts);
     let mut remaining: Vec<Remaining> = Vec::new();
     for (at, row) in texts.iter().enumerate() {
-        let pending: Vec<&str> = remaining.iter().filter(|it| it.is_pending).map(|it| it.text.as_str()).collect();
-        let done: Vec<String> =
-            finished(beginning(row), &pending).into_iter().map(|at| pending[at].to_owned()).collect();
-        remaining.retain(|it| !done.contains(&it.text));
+        remove_settled(&mut remaining, row);
         let order = order_of_turn(&texts[at..]);
         if title == Some(at) || knowledge.is_abandoned(order) {
             continue;
         }
         for (text, is_pending) in remaining_sentences(row, texts.len() - at <= PENDING_TEXTS) {
-            if !knowledge.contains(&text) && !remaining.iter().any(|it| it.text == text) {
+            let is_of_title = title.is_some_and(|title| beginning(&texts[title]).contains(&text));
+            if !is_of_title && !knowledge.repeats(&text) && !remaining.iter().any(|it| it.text == text) {
                 remaining.push(Remaining { text, is_pending, order });
             }
         }
     }
     let valid = remaining.iter().filter_map(|it| validity.still_valid(&it.text, it.order));
-    let lines: Vec<String> = valid.map(|text| format!("- {}", shortened(&text, LONGEST_LINE))).collect();
+    let lines: Vec<String> = valid.map(|text| format!("- {}", shortened(&clean_line(&text), LONGEST_LINE))).collect();
     let last = lines.len().saturating_sub(MOST_LINES);
     Ok(BriefSection::new("Decided and pending in the cleared session", 500, lines.into_iter().skip(last)))
+}
+
+/// Removes what a later text settles: it reports the end, says something else about the same person or thing, or takes it back.
+fn remove_settled(remaining: &mut Vec<Remaining>, row: &MemoryRow) {
+    let text = beginning(row);
+    let is_prompt = row.memory.kind == MemoryType::UserPrompt;
+    if is_prompt && takes_back(text) {
+        remaining.retain(|it| !it.is_pending);
+        return;
+    }
+    let pending: Vec<&str> = remaining.iter().filter(|it| it.is_pending).map(|it| it.text.as_str()).collect();
+    let done: Vec<String> = finished(text, &pending).into_iter().map(|at| pending[at].to_owned()).collect();
+    let others = sentences(text).into_iter().filter(|sentence| !names_pending(sentence, is_prompt));
+    let others: Vec<Vec<String>> = others.map(terms).filter(|terms| terms.len() > 1).collect();
+    // A prompt is short, so that one term shows what it is about.
+    let least = if is_prompt { 1 } else { 2 };
+    remaining.retain(|it| {
+        let own = terms(&it.text);
+        let shared = |other: &Vec<String>| own.iter().filter(|term| other.contains(term)).count();
+        !it.is_pending || !done.contains(&it.text) && others.iter().all(|other| shared(other) < least)
+    });
 }
 
 /// Returns the last prompts and answers of a session, the first one first.

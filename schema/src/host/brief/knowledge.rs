@@ -170,10 +170,21 @@ impl Knowledge {
 
     /// Whether a conclusion that still holds contains a text.
     pub(super) fn contains(&self, text: &str) -> bool {
+        let text = letters(text);
+        self.letters_of_entries().iter().any(|entry| entry.contains(&text))
+    }
+
+    /// Whether a conclusion that still holds contains a text, or is most of it.
+    pub(super) fn repeats(&self, text: &str) -> bool {
+        let text = letters(text);
+        let is_most = |entry: &str| entry.len() * 2 > text.len() && text.contains(entry);
+        self.letters_of_entries().iter().any(|entry| entry.contains(&text) || is_most(entry))
+    }
+
+    fn letters_of_entries(&self) -> &[String] {
         let of_entries =
             || self.entries.iter().filter(|entry| !entry.is_replaced).map(|entry| letters(&entry.text)).collect();
-        let text = letters(text);
-        self.letters.get_or_init(of_entries).iter().any(|entry| entry.contains(&text))
+        self.letters.get_or_init(of_entries)
     }
 
     fn of_kinds(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {

@@ -106,9 +106,10 @@ pub(super) fn after_clear(
     knowledge: &Knowledge,
 ) -> rusqlite::Result<(Option<BriefSection>, [BriefSection; 2])> {
     let last = rows.last_sessions(session_id, 1)?.pop();
-    let is_cleared = |record: &&SessionRecord| {
-        let reason = record.place.end_reason.as_deref();
-        Some(&record.id) == last.as_ref() && reason.is_none_or(|reason| reason == "clear")
+    // After a session of small talk, the one before it may have been cleared, too. A host may report the end of a session late.
+    let is_cleared = |record: &&SessionRecord| match record.place.end_reason.as_deref() {
+        Some(reason) => reason == "clear",
+        None => Some(&record.id) == last.as_ref(),
     };
     let cleared = found.first().filter(is_cleared);
     let validity = Validity::new(knowledge, found);
