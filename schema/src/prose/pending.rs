@@ -127,7 +127,7 @@ mod tests {
     #[case::order_of_steps("Good, then on Thursday: the secret mount first, then `GIT_SHA`.", true)]
     #[case::person("The runners are on Docker 20.10, and only Rashid can upgrade them.", true)]
     #[case::team("That has to be opened by the network team.", true)]
-    #[case::until("The cloud side stays on 3.1.1 until the new bridge is out.", true)]
+    #[case::until("The cloud side stays on 3.1.1 until Deniz has deployed the bridge.", true)]
     #[case::korean_condition("화요일에 답이 오면 작업 번호 비교를 넣고 분기를 지우겠습니다.", true)]
     #[case::korean_person("GK420d를 언제 교체하는지 정하늘 님이 알려줘야 더 진행할 수 있습니다.", true)]
     #[case::report("Every shard has its own database, and twenty runs were green.", false)]

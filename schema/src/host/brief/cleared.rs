@@ -44,6 +44,8 @@ pub(super) fn section(
 ) -> rusqlite::Result<BriefSection> {
     let texts = texts(rows, &cleared.id)?;
     let title = title(&texts);
+    // Without changes, answers only explain.
+    let has_changes = !cleared.files.is_empty() || !cleared.commands.is_empty();
     let mut remaining: Vec<Remaining> = Vec::new();
     for (at, row) in texts.iter().enumerate() {
         remove_settled(&mut remaining, row);
@@ -51,7 +53,7 @@ pub(super) fn section(
         if title == Some(at) || knowledge.is_abandoned(order) {
             continue;
         }
-        for (text, is_pending) in remaining_sentences(row, texts.len() - at <= PENDING_TEXTS) {
+        for (text, is_pending) in remaining_sentences(row, has_changes, texts.len() - at <= PENDING_TEXTS) {
             let is_of_title = title.is_some_and(|title| beginning(&texts[title]).contains(&text));
             if !is_of_title && !knowledge.repeats(&text) && !remaining.iter().any(|it| it.text == text) {
                 remaining.push(Remaining { text, is_pending, order });
@@ -109,13 +111,14 @@ fn order_of_turn(texts: &[MemoryRow]) -> (i64, i64) {
 }
 
 /// Returns the sentences of a prompt or an answer that may remain, in their order, and whether each names something pending.
-fn remaining_sentences(row: &MemoryRow, is_recent: bool) -> Vec<(String, bool)> {
+fn remaining_sentences(row: &MemoryRow, has_changes: bool, is_recent: bool) -> Vec<(String, bool)> {
     let text = beginning(row);
     let is_prompt = row.memory.kind == MemoryType::UserPrompt;
     let speaker = if is_prompt { Speaker::Person } else { Speaker::Agent };
     let may_remain = |found: &Conclusion| {
         let is_decided = matches!(found.kind, MemoryType::Decision | MemoryType::Convention | MemoryType::Preference);
-        let is_of_kind = if is_prompt { is_decided } else { is_recent || found.kind != MemoryType::Task };
+        let is_of_kind =
+            if is_prompt { is_decided } else { has_changes && (is_recent || found.kind != MemoryType::Task) };
         is_of_kind && (is_recent || !names_pending(&found.text, is_prompt))
     };
     let mut found = possible_conclusions(text, speaker);
