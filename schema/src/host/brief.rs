@@ -85,9 +85,11 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
         // A person who clears a session wants no turn of it.
         SessionSource::Clear => {
             sections.push(tasks);
-            let (left, earlier) = work::after_clear(rows, session_id, &sessions, &knowledge)?;
-            sections.extend(left.filter(|_| finds_conclusions));
-            earlier.into()
+            let cleared = work::cleared_session(rows, session_id, &sessions)?;
+            if let Some(cleared) = cleared.filter(|_| finds_conclusions) {
+                sections.push(cleared::section(rows, cleared, &sessions, &knowledge)?);
+            }
+            work::before_cleared(&sessions, cleared.is_some(), &knowledge).into()
         }
         SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
             if source == SessionSource::Resume {

@@ -34,13 +34,13 @@ struct Remaining {
     order: (i64, i64),
 }
 
-/// Returns the sentences of a cleared session that name something pending or are probably conclusions, in their order, unless another
+/// Returns the sentences of a cleared session, the first of `sessions`, that name something pending or are probably conclusions, in their order, unless another
 /// section shows them, a later text replaces them, or what they wait for is done.
 pub(super) fn section(
     rows: Rows<'_>,
     cleared: &SessionRecord,
+    sessions: &[SessionRecord],
     knowledge: &Knowledge,
-    validity: &Validity<'_>,
 ) -> rusqlite::Result<BriefSection> {
     let texts = texts(rows, &cleared.id)?;
     let title = title(&texts);
@@ -60,10 +60,11 @@ pub(super) fn section(
             }
         }
     }
+    let validity = Validity::new(knowledge, sessions);
     let valid = remaining.iter().filter_map(|it| validity.still_valid(&it.text, it.order));
     let lines: Vec<String> = valid.map(|text| format!("- {}", shortened(&clean_line(&text), LONGEST_LINE))).collect();
-    let last = lines.len().saturating_sub(MOST_LINES);
-    Ok(BriefSection::new("Decided and pending in the cleared session", 500, lines.into_iter().skip(last)))
+    let skipped = lines.len().saturating_sub(MOST_LINES);
+    Ok(BriefSection::new("Decided and pending in the cleared session", 500, lines.into_iter().skip(skipped)))
 }
 
 /// Removes what a later text settles: it reports the end, says something else about the same person or thing, or takes it back.

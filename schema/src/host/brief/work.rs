@@ -1,7 +1,6 @@
 //! The work of sessions: the last real one, earlier ones, and the current one.
 
 use super::budget::{BriefSection, LONGEST_LINE};
-use super::cleared;
 use super::knowledge::Knowledge;
 use super::offers::{asks_to_choose, is_idea, is_question, kept_sentences, without_offers};
 use crate::host::classifier::introduces_steps;
@@ -98,32 +97,33 @@ pub(super) fn older(
     ])
 }
 
-/// Returns the sentences that the session that was just cleared leaves, and outcomes and turns of the sessions before it, if there is space.
-pub(super) fn after_clear(
+/// Returns the session that was just cleared, if the last one was.
+pub(super) fn cleared_session<'f>(
     rows: Rows<'_>,
     session_id: &str,
-    found: &[SessionRecord],
-    knowledge: &Knowledge,
-) -> rusqlite::Result<(Option<BriefSection>, [BriefSection; 2])> {
+    found: &'f [SessionRecord],
+) -> rusqlite::Result<Option<&'f SessionRecord>> {
     let last = rows.last_sessions(session_id, 1)?.pop();
     // After a session of small talk, the one before it may have been cleared, too. A host may report the end of a session late.
     let is_cleared = |record: &&SessionRecord| match record.place.end_reason.as_deref() {
         Some(reason) => reason == "clear",
         None => Some(&record.id) == last.as_ref(),
     };
-    let cleared = found.first().filter(is_cleared);
+    Ok(found.first().filter(is_cleared))
+}
+
+/// Returns outcomes and turns of the sessions before the one that was just cleared, if there is space.
+pub(super) fn before_cleared(found: &[SessionRecord], is_cleared: bool, knowledge: &Knowledge) -> [BriefSection; 2] {
     let validity = Validity::new(knowledge, found);
     let outcome = |record: &SessionRecord| {
         let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome))?;
         Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LONGEST_LINE + 60)))
     };
-    let earlier = &found[usize::from(cleared.is_some())..];
-    let left = cleared.map(|cleared| cleared::section(rows, cleared, knowledge, &validity)).transpose()?;
-    let earlier = [
+    let earlier = &found[usize::from(is_cleared)..];
+    [
         BriefSection::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)),
         BriefSection::filler("Asked and answered in earlier sessions", turn_lines(earlier, &validity, Titles::Hidden)),
-    ];
-    Ok((left, earlier))
+    ]
 }
 
 /// Returns the last real sessions before the current one, newest first.
