@@ -133,8 +133,8 @@ fn place(lines: &[&str], kinds: &[LineKind], causes: &[usize]) -> Option<String>
         own.retain(|at| lines[*at].contains(['/', '\\']));
     }
     // The frames above a signal are those of its handler.
-    let is_signal = |line: &&str| line.contains("__restore_rt") || line.contains("<signal handler called>");
-    let signal = lines.iter().rposition(|line| is_signal(&line)).unwrap_or_default();
+    let is_signal = |line: &str| line.contains("__restore_rt") || line.contains("<signal handler called>");
+    let signal = lines.iter().rposition(|line| is_signal(line)).unwrap_or_default();
     own.retain(|at| *at >= signal);
     let cause = causes.last().copied().unwrap_or_default();
     // Python prints frames before the cause, the nearest one last. Others print them after the cause, the nearest one first.
