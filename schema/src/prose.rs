@@ -1,5 +1,5 @@
-//! Rules for English and Korean text: its terms and gist, small talk, one-off requests, finished and pending work, and which statement replaces another. They use only
-//! the text, so that a brief, a capture and a search get the same results.
+//! Rules for English and Korean text: its terms and gist, small talk, one-off requests, finished and pending work, and which statement
+//! replaces another. They use only the text, so that a brief, a capture and a search get the same results.
 
 pub mod comparison;
 pub mod gist;

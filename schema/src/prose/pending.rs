@@ -9,8 +9,8 @@ static LEAD_INS: WordList = WordList::phrases(
 
 /// Words of waiting. A program waits too, so that a person, a team, a time or what people give must be named as well.
 static WAITS: WordList = WordList::phrases(
-    "waits for|wait for|waiting for|waits on|waiting on|wait until|waits until|until |\
-     not before |has to come from|기다리|기다려|기다립|대기|와야 |받아야|줘야|주셔야|전까지|막혀|막혔|待って",
+    "waits for|wait for|waiting for|waits on|waiting on|until |not before |\
+     has to come from|기다리|기다려|기다립|대기|와야 |받아야|줘야|주셔야|전까지|막혀|막혔|待って",
 );
 static KOREAN_ACTORS: WordList = WordList::phrases(
     "님|팀|담당|업체|고객|거래처|승인|검토|답|회신|확인|요일|금욜|목욜|내일|모레|다음 주|다음주|일에|일까지|센터|본사|은행|병원|학교|위원회|회의|さん|返事",
@@ -39,7 +39,7 @@ static WILL: WordList = WordList::phrases(
 
 /// Words of what a person or a team has to do.
 static NEEDS: WordList = WordList::phrases(
-    " has to | have to | needs to | need to | must | only | can only | ask | asked | belongs to | owes | owns | promised | sends ",
+    " has to | have to | needs to | need to | must | only | ask | asked | belongs to | owes | owns | promised | sends ",
 );
 static TEAMS: WordList = WordList::phrases(
     " team| legal| security| platform| procurement| ops | the vendor| the customer| the client| the supplier| support | an admin|the admin| finance|\

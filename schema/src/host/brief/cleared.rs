@@ -76,6 +76,9 @@ fn remove_settled(remaining: &mut Vec<Remaining>, row: &MemoryRow) {
         return;
     }
     let pending: Vec<&str> = remaining.iter().filter(|it| it.is_pending).map(|it| it.text.as_str()).collect();
+    if pending.is_empty() {
+        return;
+    }
     let done: Vec<String> = finished(text, &pending).into_iter().map(|at| pending[at].to_owned()).collect();
     let others = sentences(text).into_iter().filter(|sentence| !names_pending(sentence, is_prompt));
     let others: Vec<Vec<String>> = others.map(terms).filter(|terms| terms.len() > 1).collect();

@@ -229,6 +229,18 @@ fn brief_after_clear_has_what_the_session_decided_and_waits_for() {
     - pinged rashid, he does it on thursday
     </memory-context>
     "#);
+    let store = &fixture.store;
+    let checkout = store.layout().project();
+    let request = BriefRequest {
+        checkout,
+        session_id: "new",
+        source: SessionSource::Clear,
+        problems: &[],
+        has_personal: false,
+        finds_conclusions: false,
+        size: 4_000,
+    };
+    assert_eq!(brief(store, &request).unwrap(), None);
 }
 
 #[test]

@@ -97,7 +97,7 @@ pub(super) fn older(
     ])
 }
 
-/// Returns the session that was just cleared, if the last one was.
+/// Returns the last of these sessions if it was cleared.
 pub(super) fn cleared_session<'f>(
     rows: Rows<'_>,
     session_id: &str,

@@ -74,7 +74,9 @@ fn agreement_that_changes_files_is_a_turn() {
     let record = record(&said);
     let turns: Vec<_> = record.turns.iter().map(|turn| (turn.asked.as_str(), turn.has_changes)).collect();
     assert_eq!(turns, [(said[0].1, false), ("yes, do it", true), (said[5].1, false)]);
-    assert!(record.outcome.unwrap().0.starts_with("The importer uses a left join now"));
+    let summary = record.summary().unwrap();
+    assert!(summary.contains("\nOutcome: The importer uses a left join now"), "{summary}");
+    assert!(summary.contains("\nAnswered: A left join on `tenant_id` keeps the rows."), "{summary}");
 }
 
 #[test]

@@ -94,6 +94,19 @@ fn a_statement_that_a_newer_one_changes_stands_behind_it() {
     assert_eq!(found, expected);
 }
 
+#[rstest]
+#[case::of_another_session("b", true)]
+#[case::of_the_same_conversation("a", false)]
+fn a_change_stands_before_what_was_said_earlier_on_the_same_day(#[case] session: &str, #[case] is_first: bool) {
+    let older = memory(MemoryType::AssistantResponse, "a", "Uploads of the app are limited to large files", 0, 0.9);
+    let text = "The limit of uploads of the app was changed for large files";
+    let mut newer = memory(MemoryType::AssistantResponse, session, text, 0, 0.8);
+    if let Passage::Memory(row) = &mut newer.passage {
+        row.seq = 2;
+    }
+    assert_eq!(ranked_texts(vec![older, newer])[0] == text, is_first);
+}
+
 #[test]
 fn an_amendment_stands_before_what_it_amends() {
     let ranked = rank(

@@ -78,13 +78,12 @@ pub(super) fn is_own(place: &str, project: &str) -> bool {
     !FOREIGN_NAMES.begins(place)
 }
 
-/// Returns a frame without its number and address: `#3 0x000055d0 hoist() lib/LICM.cpp:167`.
+/// Returns a frame without its number and address, as in `#3  0x000055d0 in hoist () at lib/LICM.cpp:167`.
 pub(super) fn without_address(line: &str) -> &str {
-    let mut words = line.splitn(3, char::is_whitespace);
-    let is_number = words.next().is_some_and(|word| word.starts_with('#'));
-    let is_address = words.next().is_some_and(|word| word.starts_with("0x"));
-    let rest = words.next().filter(|_| is_number && is_address).map(str::trim_start);
-    rest.map_or(line, |rest| rest.strip_prefix("in ").unwrap_or(rest))
+    let numbered = line.strip_prefix('#').and_then(|rest| rest.split_once(' '));
+    let address = numbered.map(|(_, rest)| rest.trim_start()).filter(|rest| rest.starts_with("0x"));
+    let named = address.and_then(|address| address.split_once(' ')).map(|(_, rest)| rest.trim_start());
+    named.map_or(line, |named| named.strip_prefix("in ").unwrap_or(named))
 }
 
 /// Returns the `file:line` in a text.
