@@ -26,7 +26,12 @@ impl HookCommand {
         ("memory-file-recall", Self::FileRecall, &["PreToolUse"], "show memories that name the file"),
         ("memory-track", Self::ToolUse, &["PostToolUse", "PostToolUseFailure"], "note changes, remember failures"),
         ("memory-complete", Self::Stop, &["Stop"], "remember the answer and what the turn changed"),
-        ("memory-subagent", Self::SubagentStop, &["SubagentStop"], "remember the report"),
+        (
+            "memory-subagent",
+            Self::SubagentStop,
+            &["SubagentStop"],
+            "remember the report, or the summary of a compaction",
+        ),
         (
             "memory-flush",
             Self::BeforeCompaction,

@@ -7,7 +7,6 @@ use schema::files::layout::Layout;
 use schema::host::hook::{EventKind, HookHost, HookPayload, HostEvent, is_edit_tool};
 use schema::host::track_buffer;
 use schema::host::transcript::TranscriptThread;
-use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::settings::{Edits, LoadedSettings};
 use schema::store::{StoreError, hook_log};
@@ -93,9 +92,7 @@ pub(crate) fn dispatch(
                 .and_then(|turn| turn.prompt.map_or(Ok(()), |prompt| session.record_turn_start(&prompt)))
                 .and(saved)
         }
-        EventKind::AfterCompaction(summary) => {
-            session.save_drafts([session.new_draft(MemoryType::SessionSummary, summary, session.now)])
-        }
+        EventKind::Summary(text) => session.save_summary(text),
         EventKind::SessionEnd => {
             track_buffer::remove_old_files(layout);
             let saved = session.save_open_turn(transcript).map(drop).and(session.close_session(payload));

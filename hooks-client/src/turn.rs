@@ -172,6 +172,19 @@ impl HookSession<'_> {
         saved.and(self.save_prepared(&self.prepare_conclusions(id, Speaker::Agent, [text], &[])))
     }
 
+    /// Records the summary of a compaction and its open steps. What it says besides was recorded when it was said.
+    pub(crate) fn save_summary(&mut self, text: String) -> Result<(), StoreError> {
+        let prepared = prepare(self.new_draft(MemoryType::SessionSummary, text.clone(), self.now), self.sanitizer);
+        let source = prepared.as_ref().map(PreparedMemory::id);
+        let saved = self.save_prepared(&Vec::from_iter(prepared));
+        if !self.settings.conclusions {
+            return saved;
+        }
+        let said_in = ConclusionSource { session_id: &self.session_id, source, speaker: Speaker::Agent, at: self.now };
+        let steps = conclusions::drafts_of_summary(&said_in, &text, self.sanitizer);
+        saved.and(self.save_prepared(&self.prepare_anchored(steps, &[])))
+    }
+
     /// Returns the conclusions in the texts of a turn, and the decisions in the dialogues of the host.
     fn prepare_turn_conclusions(
         &self,

@@ -210,6 +210,8 @@ impl Scene {
                 let summary = format!("<analysis>\nx\n</analysis>\n<summary>\n{}\n</summary>", text(&value["summary"]));
                 let trigger = &value["trigger"];
                 self.hook("memory-flush", "PreCompact", session_id, json!({"trigger": trigger}));
+                let fields = json!({"agent_id": "c1", "agent_type": "", "last_assistant_message": summary});
+                self.hook("memory-subagent", "SubagentStop", session_id, fields);
                 let brief = self.begin(session_id, "compact");
                 let fields = json!({"trigger": trigger, "compact_summary": summary});
                 self.hook("memory-compact", "PostCompact", session_id, fields);

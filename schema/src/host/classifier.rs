@@ -9,6 +9,7 @@ pub mod message;
 pub mod network;
 mod plain;
 pub mod sentences;
+mod summarized_steps;
 pub mod tokens;
 
 use std::ops::Range;
@@ -22,6 +23,7 @@ pub use message::Speaker;
 use message::{Judged, judged};
 use network::{ClassifierNetwork, Probabilities};
 use sentences::Place;
+pub(crate) use summarized_steps::summarized_steps;
 
 /// The kinds of conclusions, in the order of the network's classes. An open step is a task.
 pub const KINDS: [MemoryType; 6] = [
@@ -135,6 +137,10 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
     let retraction = plain::last_retraction(text).unwrap_or_default();
     let asks = message.iter().any(|judged| judged.is_question);
     let least_plain = if asks { LEAST_PLAIN_WITH_QUESTION } else { LEAST_PLAIN };
+    let is_listed = |judged: &Judged| {
+        is_below_steps(text, message, judged) && !cues::is_no_step(&text[judged.sentence.range.clone()])
+    };
+    let first_listed = message.iter().position(is_listed).unwrap_or_default();
     for (index, (judged, probabilities)) in message.iter().zip(probabilities).enumerate() {
         let range = judged.sentence.range.clone();
         let sentence = &text[range.clone()];
@@ -144,6 +150,12 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
         }
         let judged_kind = judge_sentence(text, message, judged, probabilities, step, least_plain, least);
         let Some((class, confidence)) = judged_kind else { continue };
+        // A list of open steps repeats what the sentences before it say is missing.
+        let is_repeated = index < first_listed && step.is_none() && !cues::begins_with_steps_heading(sentence);
+        let is_order = judged.speaker == Speaker::Person && judged.before.is_none() && cues::begins_with_next(sentence);
+        if class == OPEN_STEP && (is_repeated || is_order) {
+            continue;
+        }
         let kind = KINDS[class];
         let has_cue = confidence < least[class] && cues::has_cue(class, sentence);
         let needed = if has_cue { least[class] * WITH_CUE } else { least[class] };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::host::choice::{LastTurn, agrees, find_choice, is_offered};
 use crate::host::classifier::sentences::{Place, sentences};
 pub use crate::host::classifier::{Conclusion, Speaker};
-use crate::host::classifier::{classify, classify_loosely};
+use crate::host::classifier::{classify, classify_loosely, summarized_steps};
 use crate::intake::prepare::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
@@ -146,6 +146,17 @@ pub fn drafts_of_picked(said_in: &ConclusionSource<'_>, picked: Vec<String>) -> 
     picked.into_iter().map(|text| said_in.draft(MemoryType::Decision, text)).collect()
 }
 
+/// Returns drafts of the open steps in the summary of a compaction.
+pub fn drafts_of_summary(said_in: &ConclusionSource<'_>, summary: &str, sanitizer: &Sanitizer) -> Vec<Draft> {
+    if summary.len() > LONGEST_TEXT {
+        return Vec::new();
+    }
+    let clean = sanitizer.clean(summary).text;
+    let steps = summarized_steps(&clean).into_iter();
+    let own = steps.filter(|step| !is_no_statement(&clean[step.clone()]) && !is_pasted(&clean, step.clone()));
+    distinct(said_in, own.map(|step| (MemoryType::Task, clean[step].to_owned())))
+}
+
 /// Returns drafts of the conclusions in texts.
 pub fn drafts<'t>(
     said_in: &ConclusionSource<'_>,
@@ -153,8 +164,13 @@ pub fn drafts<'t>(
     sanitizer: &Sanitizer,
 ) -> Vec<Draft> {
     let found = texts.into_iter().flat_map(|text| conclusions(text, said_in.speaker, sanitizer));
+    distinct(said_in, found.map(|found| (found.kind, found.text)))
+}
+
+/// Returns a draft for each conclusion, without repeats and those after the most.
+fn distinct(said_in: &ConclusionSource<'_>, found: impl Iterator<Item = (MemoryType, String)>) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
-    for Conclusion { kind, text: content, .. } in found {
+    for (kind, content) in found {
         if drafts.iter().any(|draft| draft.kind == kind && draft.content == content) {
             continue;
         }
@@ -213,6 +229,17 @@ mod tests {
     fn only_statements_are_concluded(#[case] text: &str, #[case] expected: &[&str]) {
         let found = conclusions(text, Speaker::Agent, &Sanitizer::default());
         assert_eq!(found.iter().map(|found| found.text.as_str()).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn steps_of_a_summary_are_tasks_once() {
+        let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
+        let said_in = ConclusionSource { session_id: "s", source: None, speaker: Speaker::Agent, at };
+        let summary = "7. Pending Tasks:\n   - tell Kim\n   - [ ] renew the key (2026-01-28, 0af312aa)\n   - tell Kim\n\
+                       8. Current Work:\n   We decided to keep the tokens in Redis.";
+        let found = drafts_of_summary(&said_in, summary, &Sanitizer::default());
+        let found: Vec<_> = found.iter().map(|draft| (draft.kind, draft.content.as_str())).collect();
+        assert_eq!(found, [(MemoryType::Task, "tell Kim")]);
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) const HOOKS: [HookEntry; 9] = [
         .in_background(),
     HookEntry::new("PostToolUseFailure", "memory-track").in_background(),
     HookEntry::new("Stop", "memory-complete"),
-    HookEntry::new("SubagentStop", "memory-subagent").in_background(),
+    HookEntry::new("SubagentStop", "memory-subagent"),
     HookEntry::new("PreCompact", "memory-flush"),
     HookEntry::new("PostCompact", "memory-compact"),
     HookEntry::new("SessionEnd", "memory-save"),

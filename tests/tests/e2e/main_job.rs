@@ -122,10 +122,15 @@ fn reports_summaries_and_pending_changes_are_saved() {
     let edit = sandbox.event("PostToolUse.Edit");
     let mut end = sandbox.event("SessionEnd.other");
     end["session_id"] = edit["session_id"].clone();
+    let summary = "<analysis>\nthinking\n</analysis>\n<summary>\n1. Request: two steps.\n7. Pending Tasks:\n   - tell Kim\n</summary>";
+    let mut stopped = sandbox.event("SubagentStop.compaction");
+    stopped["last_assistant_message"] = summary.into();
+    let mut compacted = sandbox.event("PostCompact.auto");
+    compacted["compact_summary"] = summary.into();
     for (command, event) in [
         ("memory-subagent", sandbox.event("SubagentStop")),
-        ("memory-subagent", sandbox.event("SubagentStop.compaction")),
-        ("memory-compact", sandbox.event("PostCompact.auto")),
+        ("memory-subagent", stopped),
+        ("memory-compact", compacted),
         ("memory-track", edit),
         ("memory-save", end),
     ] {
@@ -142,9 +147,10 @@ fn reports_summaries_and_pending_changes_are_saved() {
     assert_eq!(
         kept,
         [
-            ("session_summary", "1. Primary Request and Intent:\n   RIG-SUMMARY two steps were asked for and done."),
+            ("session_summary", "1. Request: two steps.\n7. Pending Tasks:\n   - tell Kim"),
             ("session_summary", "Changed: notes.txt"),
             ("subagent_result", "probe: PROBE-REPORT-1: hello.txt says hello."),
+            ("task", "tell Kim"),
             ("tool_usage", "Files modified: notes.txt\n- two\n+ three"),
         ]
     );

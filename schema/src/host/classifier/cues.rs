@@ -43,13 +43,13 @@ static OPENINGS: [WordList; 6] = WordList::phrases_each([
     "i prefer |i'd rather |preference: ",
     "convention: |rule: |new rule: |house rule: |ground rule: |policy: |standing rule: |we always |we never |our convention is |\
      our rule is |the rule is |규칙: |원칙: |방침: ",
-    "still open: |still to do: |open: |next: |next up: |next steps: |todo: |todo later: |not done: |still missing: |remaining: |what remains: |what's left: |\
+    "still open: |still to do: |open: |next: |next up: |next steps: |todo: |todo later: |not done: |still missing: |remaining: |pending: |pending tasks: |what remains: |what's left: |\
      남은 일: |남은 작업: |다음: |다음 단계: |다음에 할 일: |다음에 할 것: |할 일: ",
 ]);
 
 /// Words in a line that introduces a list of open steps.
 static STEPS_FOLLOW: WordList = WordList::phrases(
-    "left for|left over|still open|still want|still need|still missing|not there yet|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|\
+    "left for|left over|still open|still want|still need|still missing|not there yet|open points|open items|to do|todo|pending tasks|next steps|next up|remaining|remains|what's left|what is left|\
      left to do|not done|follow-up|open steps|残りの|残りは|残り:|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|부탁드릴 것|다음에 할|다음 단계|다음 작업|미완료",
 );
 
@@ -98,7 +98,7 @@ pub(crate) fn introduces_steps(line: &str) -> bool {
 /// Whether a line is only the heading of open steps.
 pub(super) fn is_steps_heading(line: &str) -> bool {
     static HEADINGS: WordList = WordList::phrases(
-        "to do|todo|left over|still to do|left to do|next steps|next step|not done|not done yet|still open|open|open points|open items|remaining|next|\
+        "to do|todo|left over|still to do|left to do|next steps|next step|not done|not done yet|still open|open|open points|open items|remaining|next|optional next step|pending|pending task|pending tasks|\
          남은 일|남은 작업|남은 것|할 일|다음|다음 할 일|다음에 할 일|다음에 할 것|다음 단계|다음 작업|앞으로 할 일",
     );
     // "Left for the importer:", "남은 것은 이렇습니다."
@@ -118,10 +118,34 @@ pub(super) fn begins_with_steps_heading(sentence: &str) -> bool {
     below_heading(sentence).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// Whether a sentence says what comes after the step before it.
+pub(super) fn follows_in_time(sentence: &str) -> bool {
+    static THEN: WordList =
+        WordList::phrases("after that|afterwards|then |finally|그 뒤|그뒤|그 다음|그다음|그 후|이후|마지막으로");
+    THEN.begins(&sentence.to_lowercase())
+}
+
+/// Whether the first sentence of a prompt says what the agent is to do now: "Next: the exporter".
+pub(super) fn begins_with_next(sentence: &str) -> bool {
+    static NEXT: WordList = WordList::phrases("next: |next, |next up: |다음: |다음은 |다음으로 ");
+    NEXT.begins(&sentence.to_lowercase())
+}
+
 /// Whether a sentence says that no step is open, as in "Remaining: none", or opens an address.
 pub(super) fn names_no_step(sentence: &str) -> bool {
-    static NO_STEP: WordList = WordList::phrases("none|nothing|n/a|http|localhost|없");
-    below_heading(sentence).is_some_and(|rest| NO_STEP.begins(&rest.to_lowercase()))
+    below_heading(sentence).is_some_and(is_no_step)
+}
+
+/// Whether an item of a list of open steps says that there is none, that all are done or that the user speaks next, or is an address.
+pub(super) fn is_no_step(item: &str) -> bool {
+    static NO_STEP: WordList = WordList::phrases(
+        "none|nothing|no |there are no |n/a|http://|https://|localhost|waiting for the user|await|없음|없습니다|없어요",
+    );
+    static DONE: WordList = WordList::phrases("complete|done|implemented|finished|fixed");
+    static KOREAN: WordList =
+        WordList::phrases("완료되었|완료됨|완료했|단계 없음|작업 없음|확인 대기|지시를 기다|사용자의 다음 ");
+    let item = item.trim_start_matches(['(', '*', '_']).to_lowercase();
+    NO_STEP.begins(&item) || item.starts_with("all ") && DONE.occurs_in(&item) || KOREAN.occurs_in(&item)
 }
 
 /// Returns what follows the heading of open steps and a colon.

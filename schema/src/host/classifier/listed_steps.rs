@@ -15,7 +15,7 @@ const LONGEST_STEP: usize = 160;
 
 /// Words that begin a clause which belongs to the step before it.
 static CONTINUES: WordList =
-    WordList::words("after as because before but if once otherwise since so until when which while");
+    WordList::words("after as because before but if once otherwise since so until when where which while who whose");
 
 /// Returns the places of the steps that a sentence lists after its lead, or the whole sentence if it is no such list.
 pub(super) fn listed_steps(text: &str, sentence: Range<usize>) -> Vec<Range<usize>> {

@@ -17,7 +17,7 @@ pub enum Place {
 }
 
 impl Place {
-    fn is_item(self) -> bool {
+    pub(super) fn is_item(self) -> bool {
         matches!(self, Self::Item | Self::OpenItem | Self::TickedItem)
     }
 }

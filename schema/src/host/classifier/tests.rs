@@ -33,6 +33,20 @@ fn items_below_the_heading_of_steps_are_tasks(#[case] text: &str, #[case] count:
     assert_eq!(kinds(text, Speaker::Agent), vec![MemoryType::Task; count]);
 }
 
+#[test]
+fn first_sentence_with_next_orders_something() {
+    assert_eq!(kinds("Next: the exporter still needs a progress bar.", Speaker::Person), []);
+    assert_eq!(kinds("Next: the exporter still needs a progress bar.", Speaker::Agent), [MemoryType::Task]);
+}
+
+#[test]
+fn list_of_steps_repeats_what_is_missing_before_it() {
+    let list = "To do:\n1. add the bonus to the average wage\n2. ask the lawyers";
+    let missing = "The bonus still has to be added to the average wage.";
+    assert_eq!(kinds(missing, Speaker::Agent), [MemoryType::Task]);
+    assert_eq!(kinds(&format!("{missing}\n\n{list}"), Speaker::Agent), [MemoryType::Task; 2]);
+}
+
 #[rstest]
 #[case::question_before("Why so slow? Let's go with Postgres.", &[MemoryType::Decision])]
 #[case::question_after("Let's go with Postgres. How long will the migration take?", &[MemoryType::Decision])]

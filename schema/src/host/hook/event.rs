@@ -8,6 +8,9 @@ use crate::host::host_text::{is_machine_made, strip_injected};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::prose::small_talk::{is_acknowledgement, is_empty_answer};
 
+/// The tag before a summary of the context.
+const SUMMARY_TAG: &str = "<summary>";
+
 /// An event in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostEvent {
@@ -36,8 +39,8 @@ pub enum EventKind {
     Report { agent_type: Option<String>, text: Option<String> },
     /// The context is about to be compacted.
     BeforeCompaction,
-    /// The context was compacted; this is the summary.
-    AfterCompaction(String),
+    /// The context is replaced by this summary. Claude Code sends it twice: when the subagent that writes it stops, and after the compaction.
+    Summary(String),
     /// The session ends.
     SessionEnd,
 }
@@ -93,9 +96,9 @@ impl HostEvent {
             "SessionStart" => {
                 EventKind::SessionStart(SessionSource::parse(payload.source.as_deref().unwrap_or_default()))
             }
-            "SubagentStop" => report_event(payload)?,
+            "SubagentStop" => subagent_event(payload)?,
             "PreCompact" => EventKind::BeforeCompaction,
-            "PostCompact" => EventKind::AfterCompaction(strip_thoughts(payload.compact_summary.as_deref()?).to_owned()),
+            "PostCompact" => EventKind::Summary(strip_thoughts(payload.compact_summary.as_deref()?).to_owned()),
             "SessionEnd" => EventKind::SessionEnd,
             _ => return None,
         };
@@ -118,15 +121,16 @@ fn prompt_event(payload: &HookPayload) -> Option<EventKind> {
     })
 }
 
-/// Returns the report of a subagent. The one that writes the summary of a compaction has an empty type and reports nothing. Hosts of
-/// January 2026 send no type.
-fn report_event(payload: &HookPayload) -> Option<EventKind> {
+/// Returns the report of a subagent, or the summary of the one that compacts the context, which has an empty type. Hosts of January 2026 send
+/// no type.
+fn subagent_event(payload: &HookPayload) -> Option<EventKind> {
     let agent_type = payload.agent_type.clone();
-    let is_summary = agent_type.as_deref() == Some("");
-    (!is_summary).then(|| EventKind::Report {
-        agent_type,
-        text: last_answer_text(payload).filter(|text| !is_empty_answer(text)),
-    })
+    let text = last_answer_text(payload);
+    if agent_type.as_deref() == Some("") {
+        let summary = text.filter(|text| text.contains(SUMMARY_TAG))?;
+        return Some(EventKind::Summary(strip_thoughts(&summary).to_owned()));
+    }
+    Some(EventKind::Report { agent_type, text: text.filter(|text| !is_empty_answer(text)) })
 }
 
 /// Returns the agent's last message, if the host sent it.
@@ -136,7 +140,7 @@ fn last_answer_text(payload: &HookPayload) -> Option<String> {
 
 /// Removes the thoughts that the host's model writes before a summary.
 fn strip_thoughts(text: &str) -> &str {
-    let text = text.split_once("<summary>").map_or(text, |(_, summary)| summary);
+    let text = text.split_once(SUMMARY_TAG).map_or(text, |(_, summary)| summary);
     let text = text.split_once("</summary>").map_or(text, |(summary, _)| summary);
     text.split_once("</analysis>").map_or(text, |(_, rest)| rest).trim()
 }

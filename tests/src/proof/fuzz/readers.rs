@@ -47,9 +47,7 @@ impl InputReader {
             return Ok(());
         };
         match event {
-            EventKind::Prompt(text) | EventKind::Failure(text) | EventKind::AfterCompaction(text) => {
-                self.check_prepare(&text)
-            }
+            EventKind::Prompt(text) | EventKind::Failure(text) | EventKind::Summary(text) => self.check_prepare(&text),
             _ => Ok(()),
         }
     }

@@ -156,16 +156,24 @@ fn exit_code_that_is_an_answer_is_not_a_failure() {
 #[case::without_end("<analysis>a</analysis> rest", "rest")]
 fn summary_is_stored_without_its_analysis(#[case] text: &str, #[case] summary: &str) {
     let event = event_of(&json!({"hook_event_name": "PostCompact", "compact_summary": text}));
-    assert_eq!(event, Some(EventKind::AfterCompaction(summary.into())));
+    assert_eq!(event, Some(EventKind::Summary(summary.into())));
 }
 
 #[rstest]
 #[case::probe(json!({"agent_type": "probe", "last_assistant_message": "done"}), true)]
-#[case::compaction(json!({"agent_type": "", "last_assistant_message": "<analysis>"}), false)]
+#[case::without_type(json!({"agent_type": "", "last_assistant_message": "done"}), false)]
 #[case::older_host(json!({"agent_transcript_path": "/p/agent.jsonl"}), true)]
 fn only_subagents_with_a_task_report(#[case] mut fields: Value, #[case] remembered: bool) {
     fields["hook_event_name"] = "SubagentStop".into();
     assert_eq!(event_of(&fields).is_some(), remembered);
+}
+
+#[test]
+fn summary_is_known_before_the_session_continues() {
+    let message = "<analysis>\nthinking\n</analysis>\n\n<summary>\n1. Next: ship it\n</summary>";
+    let event =
+        event_of(&json!({"hook_event_name": "SubagentStop", "agent_type": "", "last_assistant_message": message}));
+    assert_eq!(event, Some(EventKind::Summary("1. Next: ship it".to_owned())));
 }
 
 #[test]

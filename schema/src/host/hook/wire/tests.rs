@@ -112,7 +112,7 @@ fn exit_code_of_codex_is_read_from_its_rollout(#[case] name: &str, #[case] call:
 #[test]
 fn summary_of_codex_is_read_from_its_rollout() {
     let found = events(HookHost::Codex, &with_rollout("PostCompact.auto", |_| {}));
-    assert_eq!(found, [EventKind::AfterCompaction("SUMMARY: retries are limited".to_owned())]);
+    assert_eq!(found, [EventKind::Summary("SUMMARY: retries are limited".to_owned())]);
     assert_eq!(recorded(HookHost::Codex, "PostCompact.auto"), []);
 }
 
