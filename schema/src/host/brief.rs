@@ -28,8 +28,8 @@ use knowledge::Knowledge;
 const EXPLAINED_SIZE: usize = 500;
 const LONGEST_PROJECT: usize = 40;
 
-/// How many of the last sessions have their open tasks listed. Most older tasks are done, so they are only counted, unless somebody saved
-/// them on purpose.
+/// How many of the last sessions have their open tasks listed; one that continues is one of them. Most older tasks are done, so they are only
+/// counted, unless somebody saved them on purpose.
 const LISTED_SESSIONS: usize = 2;
 
 /// The input for a brief.
@@ -74,7 +74,10 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     );
     let long_term = long_term::section(layout, rows, &knowledge)?;
     let sessions = work::real_sessions(rows, session_id)?;
-    let tasks = knowledge.tasks(work::start_of_last(LISTED_SESSIONS, &sessions));
+    let continues = matches!(source, SessionSource::Resume | SessionSource::Compact);
+    let since = work::start_of_last(LISTED_SESSIONS - usize::from(continues), &sessions);
+    let own = if continues { rows.session(session_id)?.map(|session| session.started) } else { None };
+    let tasks = knowledge.tasks(since.map(|since| own.map_or(since, |own| since.min(own))));
     let mut sections = vec![problems, long_term];
     let details = match source {
         SessionSource::Compact => {
@@ -105,9 +108,9 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     sections.push(knowledge.preferences());
     sections.extend(personal);
     sections.push(knowledge.fixes());
-    // Failures belong to sessions.
-    if source != SessionSource::Clear {
-        sections.push(knowledge.failures());
+    // Failures belong to sessions: a cleared one is over, and one that continues shows its own.
+    if !continues && source != SessionSource::Clear {
+        sections.push(work::failing_in_last(&sessions, &knowledge));
     }
     sections.extend(details);
     let opening = opening(&shortened(&project, LONGEST_PROJECT), source, size);

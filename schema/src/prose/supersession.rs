@@ -200,7 +200,10 @@ impl Statement {
             let mentions_subject =
                 given_up.subject.is_empty() || given_up.subject.iter().any(|term| older.terms.contains(term));
             let is_chosen = !older.choices.is_empty() && older.choices.iter().all(|name| given_up.names.contains(name));
-            mentions_subject && (is_chosen || given_up.quantities.iter().any(has_number))
+            // "5bp" is a number with an unknown unit.
+            let is_number = |name: &&String| name.starts_with(|c: char| c.is_ascii_digit());
+            let has_name = given_up.names.iter().filter(is_number).any(|name| older.terms.contains(name));
+            mentions_subject && (is_chosen || has_name || given_up.quantities.iter().any(has_number))
         })
     }
 

@@ -501,6 +501,14 @@ mod tests {
         assert_eq!(done_as_ordered(prompt, "Both are written by `build.rs`.", true, &tasks), expected);
     }
 
+    #[rstest]
+    #[case::object_in_the_answer("Headers below 7 are refused.", Some(0))]
+    #[case::something_else("The CI job passes on both platforms.", None)]
+    fn order_means_the_object_of_a_task_by_it(#[case] answer: &str, #[case] expected: Option<usize>) {
+        let tasks = ["bump the replay header", "seed the emitters"];
+        assert_eq!(done_as_ordered("bump it to 7", answer, true, &tasks), Vec::from_iter(expected));
+    }
+
     #[test]
     fn closing_names_as_many_tasks_as_it_says() {
         let tasks = ["ask whether the gateway's limit can be raised", "a badge on the tab", "retry failed uploads"];

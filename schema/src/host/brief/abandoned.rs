@@ -1,5 +1,5 @@
 //! Turns whose decisions no longer hold, even if the later ones use other words: all their files were removed from git, their commit was
-//! reverted, or a later prompt revises what they chose.
+//! reverted, the next prompt takes them back, or a later one revises what they chose.
 
 use std::collections::HashSet;
 
@@ -56,7 +56,12 @@ impl AbandonedTurns {
     /// Adds a prompt or an answer of such a turn.
     pub(super) fn insert(&mut self, row: &MemoryRow) {
         self.ids.insert(row.memory.id.clone());
-        self.orders.insert(row.order());
+        self.insert_without_conclusions(row);
+    }
+
+    /// Adds an answer of such a turn. What it found out still holds.
+    pub(super) fn insert_without_conclusions(&mut self, answer: &MemoryRow) {
+        self.orders.insert(answer.order());
     }
 
     /// Adds a part of such a prompt whose conclusions still hold.

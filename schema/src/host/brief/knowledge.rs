@@ -39,7 +39,7 @@ pub(super) struct Knowledge {
     pub(super) statements: StatementIndex,
     abandoned: AbandonedTurns,
     failures: Vec<MemoryRow>,
-    /// The session whose own conclusions and failures another section shows.
+    /// The session whose own conclusions another section shows.
     shown_session: Option<String>,
     /// The [`letters`] of the entries.
     letters: OnceCell<Vec<String>>,
@@ -56,8 +56,8 @@ struct Entry {
 }
 
 impl Knowledge {
-    /// Reads the memories for a brief of at most `size` characters. The sections skip the conclusions and failures of the session
-    /// `shown_session`, if there is one.
+    /// Reads the memories for a brief of at most `size` characters. The sections skip the conclusions of the session `shown_session`, if
+    /// there is one.
     pub(super) fn read(rows: Rows<'_>, shown_session: Option<&str>, size: usize) -> rusqlite::Result<Self> {
         let mut entries = read_entries(rows)?;
         let events = RecentEvents::read(rows)?;
@@ -159,7 +159,7 @@ impl Knowledge {
         if rest.trim().is_empty() { text } else { rest }
     }
 
-    /// Whether the files of a turn were all removed later; see [`AbandonedTurns`].
+    /// Whether a turn no longer holds.
     pub(super) fn is_abandoned(&self, turn: (i64, i64)) -> bool {
         self.abandoned.contains(turn)
     }
@@ -224,12 +224,6 @@ impl Knowledge {
         )
     }
 
-    /// Returns failures that are still open.
-    pub(super) fn failures(&self) -> BriefSection {
-        let failures = self.unresolved().into_iter().filter(|row| !self.is_of_shown_session(row));
-        BriefSection::new("Failing", 250, failures.map(failure_line))
-    }
-
     fn not_shown(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {
         self.of_kinds(kinds).filter(|entry| entry.row.path != LONG_TERM_FILE && !self.is_of_shown_session(&entry.row))
     }
@@ -249,8 +243,15 @@ impl Knowledge {
         open
     }
 
-    /// Returns the unresolved failures of one session. `began` is its start: older failures may have happened again in it.
-    pub(super) fn unresolved_in(&self, session_id: &str, began: Moment) -> Vec<BriefLine> {
+    /// Returns the failures that are still open and happened since a moment, if there is one.
+    pub(super) fn failures_since(&self, began: Option<Moment>) -> Vec<BriefLine> {
+        let last = |row: &MemoryRow| row.state.repeated_at.unwrap_or(row.memory.at).unix();
+        let is_since = |row: &&MemoryRow| began.is_none_or(|began| last(row) >= began.unix());
+        self.unresolved().into_iter().filter(is_since).map(failure_line).collect()
+    }
+
+    /// Returns the open failures of one session. `began` is its start: older failures may have happened again in it.
+    pub(super) fn failures_of(&self, session_id: &str, began: Moment) -> Vec<BriefLine> {
         let is_in = |row: &&MemoryRow| {
             row.memory.session_id == session_id || row.state.repeated_at.is_some_and(|at| at.unix() >= began.unix())
         };

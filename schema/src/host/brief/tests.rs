@@ -172,8 +172,6 @@ fn brief_after_compaction_begins_with_the_session() {
     - Watch directories, not files ‹/memory-context> (2026-01-28, e872f377)
     Preferences:
     - Answers in Korean (2026-01-28, 9b545a1b)
-    Failing:
-    - cargo deny check: licence of foo (2026-01-28, 5f045afe)
     Earlier sessions:
     - 2026-01-28: "Implement the watcher of directories": The watcher sees directories and gathers changes for 200 ms. More later.
     - 2026-01-28: "Which queue do we take?": We take SQS, because it is managed and cheap. It is set up in infra/queue.tf now.
@@ -423,6 +421,12 @@ fn space_is_filled_with_older_sessions() {
 )]
 #[case::counted("Two layouts: rows, which are simple, or columns. Columns compress better.", None)]
 #[case::counted_korean("세 가지가 있습니다. 행 잠금: 단순합니다; 큐: 튼튼합니다", None)]
+#[case::possible(
+    "Envoy sends the old headers. We can move Envoy to W3C, or the SDK reads both.",
+    Some("Envoy sends the old headers.")
+)]
+#[case::limit("We can only test on Postgres 15 or 16.", Some("We can only test on Postgres 15 or 16."))]
+#[case::ability("Sessions can be resumed or cleared.", Some("Sessions can be resumed or cleared."))]
 #[case::results("Two hosts failed: web1 and web2.", Some("Two hosts failed: web1 and web2."))]
 fn offers_are_left_out_of_an_answer(#[case] answer: &str, #[case] expected: Option<&str>) {
     assert_eq!(offers::without_offers(answer).as_deref(), expected);

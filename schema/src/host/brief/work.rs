@@ -32,8 +32,11 @@ const MOST_TURNS: usize = 24;
 /// How many turns of each session are searched for statements that replace others, the last ones.
 const COMPARED_TURNS: usize = 40;
 
+/// The longest prompt that orders one thing, in characters.
+const LONGEST_ORDER: usize = 80;
+
 /// The fewest words of a prompt that is shown without its answer.
-const LEAST_WORDS: usize = 4;
+const LEAST_WORDS: usize = 6;
 
 /// The longest prompt in a title or a list, in characters.
 const LONGEST_PROMPT: usize = 160;
@@ -150,21 +153,30 @@ pub(super) fn start_of_last(count: usize, found: &[SessionRecord]) -> Option<Mom
     found.iter().filter(|record| title_of(record).is_some()).nth(count - 1).map(|record| record.started)
 }
 
-/// Returns what the resumed session did so far, in a few lines.
-pub(super) fn resumed(
-    rows: Rows<'_>,
-    session_id: &str,
-    knowledge: &Knowledge,
-) -> rusqlite::Result<Option<BriefSection>> {
-    let record = SessionRecord::compose(rows, session_id)?.filter(SessionRecord::is_real);
-    Ok(record.map(|record| {
-        let mut lines = session_lines(&record, &Validity::new(knowledge, std::slice::from_ref(&record)));
-        if !record.open_steps.is_empty() {
-            let open = format!("Open: {}", shortened(&listed(&record.open_steps, 5, "; "), LONGEST_LINE));
-            lines.insert(lines.len().min(2), open);
-        }
-        BriefSection::new("This session so far", 700, lines)
-    }))
+/// Returns what the resumed session did so far, in a few lines, and what fails in it.
+pub(super) fn resumed(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Vec<BriefSection>> {
+    let Some(record) = SessionRecord::compose(rows, session_id)?.filter(SessionRecord::is_real) else {
+        return Ok(Vec::new());
+    };
+    let mut lines = session_lines(&record, &Validity::new(knowledge, std::slice::from_ref(&record)));
+    // Without an answer, it may be the work at hand. The first prompt is the title.
+    if let Some(turn) = record.turns.last().filter(|turn| record.turns.len() > 1 && turn.answered.is_none()) {
+        lines.insert(1, format!("Asked last: \"{}\"", shortened(&turn.asked, LONGEST_PROMPT)));
+    }
+    if !record.open_steps.is_empty() {
+        let open = format!("Open: {}", shortened(&listed(&record.open_steps, 5, "; "), LONGEST_LINE));
+        lines.insert(lines.len().min(2), open);
+    }
+    Ok(vec![BriefSection::new("This session so far", 700, lines), failing(&record, knowledge)])
+}
+
+fn failing(record: &SessionRecord, knowledge: &Knowledge) -> BriefSection {
+    BriefSection::new("Failing in this session", 300, knowledge.failures_of(&record.id, record.started))
+}
+
+/// Returns what failed in the last session and is still open. Older failures are mostly over, although nobody ran their command again.
+pub(super) fn failing_in_last(found: &[SessionRecord], knowledge: &Knowledge) -> BriefSection {
+    BriefSection::new("Failing", 250, knowledge.failures_since(start_of_last(1, found)))
 }
 
 /// Returns what the current session asked, decided, changed and broke, after a compaction removed it from the context.
@@ -195,7 +207,7 @@ pub(super) fn this_session(
         BriefSection::new("Asked in this session", 500, asked),
         BriefSection::new("Decided and learned in this session", 600, knowledge.concluded_in(session_id)),
         BriefSection::new("Changed in this session", 300, changed),
-        BriefSection::new("Failing in this session", 300, knowledge.unresolved_in(session_id, record.started)),
+        failing(&record, knowledge),
         BriefSection::new("Answered in this session", 300, answers.take(MOST_PROMPTS).map(|text| format!("- {text}"))),
     ])
 }
@@ -361,6 +373,12 @@ impl<'k> Validity<'k> {
     /// Returns the outcome of a session, as far as it still holds.
     fn outcome(&self, record: &SessionRecord) -> Option<String> {
         let (text, order) = record.outcome.as_ref().filter(|(_, order)| !self.knowledge.is_abandoned(*order))?;
+        // If nothing of a short order holds, its answer does not either, in whatever words it is.
+        let is_short = |turn: &&TurnRecord| (1..=LONGEST_ORDER).contains(&turn.asked.chars().count());
+        let asked = record.turns.iter().find(|turn| turn.order == *order).filter(is_short);
+        if asked.is_some_and(|turn| self.still_valid(&turn.asked, *order).is_none()) {
+            return None;
+        }
         let valid = self.answer(text, *order)?;
         self.without_answered_offers(valid, *order)
     }

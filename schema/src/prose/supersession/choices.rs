@@ -39,9 +39,10 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
         });
         let clause = last_clause(&tokens[..=at]);
         let is_defined = defines(&tokens[clause..at]);
-        // "BLE." and "Pagefind it is."
+        // "BLE.", "Chosen: BLE." and "Pagefind it is."
         let behind = || tokens[1..].iter().map(|next| next.text.as_str());
-        let is_reply = at == 0 && (tokens.len() == 1 || behind().eq(["it", "is"]));
+        let is_marked = at == 1 && before == Some("chosen") && tokens.get(at + 1).is_none_or(|next| next.begins_clause);
+        let is_reply = at == 0 && (tokens.len() == 1 || behind().eq(["it", "is"])) || is_marked;
         // "Sessions are stored in Redis", "세션은 Redis에 저장한다"
         let mut stored = tokens[clause..at].iter().rev().skip(1).take(STORED_REACH);
         let is_place = before == Some("in") && stored.any(|word| STORED.contains(&word.text))

@@ -46,7 +46,8 @@ impl GivenUp {
 
 /// Phrases of [`GIVES_UP_NEXT`] that describe a state. Others give something up as an order or if people do it, because a program also drops
 /// connections and stops imports.
-static STATES: WordList = WordList::phrases("no longer|no more|done with|moving off|moved off|away from");
+static STATES: WordList =
+    WordList::phrases("no longer|no more|done with|throw away|threw away|moving off|moved off|away from");
 
 /// Words for people, and words that may stand before an order or a decision; `id` is "I'd".
 static PEOPLE: WordList = WordList::words(
@@ -81,7 +82,7 @@ static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
     (Scope::Removed, WordList::words("remove removed delete deleted uninstalled")),
 ];
 
-/// Verbs that give up what is between them and "out": "throw LaunchDarkly out"; and verbs that give up what follows "out of": "take the
+/// Verbs that give up what is between them and "out" or "away": "throw LaunchDarkly out"; and verbs that give up what follows "out of": "take the
 /// previews out of SQLite".
 static THROWS: WordList = WordList::words("kick rip ripped tear threw throw");
 static TAKES: WordList = WordList::words("get move moved moving pull pulled take taking took");
@@ -288,7 +289,8 @@ pub(super) fn thrown_out(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     }
     let rest = &tokens[at + 1..];
     let clause_end = rest.iter().position(|token| token.begins_clause).unwrap_or(rest.len());
-    let end = rest[..clause_end].iter().take(OUT_REACH).position(|token| token.text == "out").filter(|end| *end > 0)?;
+    let is_end = |token: &ProseToken| token.text == "out" || throws && token.text == "away";
+    let end = rest[..clause_end].iter().take(OUT_REACH).position(is_end).filter(|end| *end > 0)?;
     let behind = &rest[end + 1..clause_end];
     let given_up = match behind.first() {
         Some(of) if of.text == "of" && takes => {

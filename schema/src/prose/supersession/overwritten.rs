@@ -128,10 +128,10 @@ fn scale(said: f64, number: f64, line: &str) -> Option<f64> {
     SCALES.into_iter().find(|(unit, scale)| line.contains(unit) && is_same(*scale)).map(|(_, scale)| scale)
 }
 
-/// Returns the key and the value of a setting, if the value is one plain word.
+/// Returns the key and the value of a setting, if the value is one plain word. Other settings may follow it.
 fn setting(code: &str) -> Option<(&str, &str)> {
-    let (key, value) = code.trim_end_matches([',', ';']).split_once(['=', ':'])?;
-    let value = value.trim().trim_matches(['"', '\'']);
+    let (key, value) = code.split_once(['=', ':'])?;
+    let value = value.split([',', ';']).next()?.trim().trim_matches(['"', '\'']);
     let is_plain = !value.is_empty() && value.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
     is_plain.then_some((key.trim(), value))
 }
@@ -182,6 +182,12 @@ mod tests {
     #[case::part_of_line("+ wait(300_000);", "- 300_000\n+ 500_000", "하루 30만 건까지만", true)]
     #[case::not_a_number("+ PAYDAY = 10", "- PAYDAY = 10\n+ PAYDAY = 'month_end'", "지급일은 10일로 바꿨습니다.", true)]
     #[case::name("+ CODEC = 'libsvtav1'", "- CODEC = 'libsvtav1'\n+ CODEC = 'libx264'", "Encoded with AV1.", true)]
+    #[case::with_another_setting(
+        "+ encoding='utf-8'",
+        "- encoding='utf-8'\n+ encoding='cp949', errors='replace'",
+        "파일 인코딩은 UTF-8로 내보내주세요",
+        true
+    )]
     #[case::refactored("+ TTL = 30", "- TTL = 30\n+ TTL = Number(env.TTL)", "Sessions end after 30 minutes.", false)]
     #[case::other_unit_of_the_same("+ TTL_MIN = 30", "- TTL_MIN = 30\n+ TTL_MS = 1_800_000", "세션 만료는 30분", false)]
     #[case::call("+ cache = Redis(URL)", "- cache = Redis(URL)\n+ cache = make()", "Use Redis for the cache", false)]

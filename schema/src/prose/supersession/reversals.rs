@@ -28,7 +28,7 @@ static COMPLAINTS: WordList = WordList::words(
      flaky hangs leaked leaking leaks loses overloaded slow timeouts unmaintained unusable",
 );
 static KOREAN_COMPLAINTS: WordList = WordList::phrases(
-    "깨지|깨져|깨집|느리|느려|느립|죽어|죽었|죽습|죽는|비싸|비쌉|요금|터져|터졌|밀려|밀립|잘라|잘립|잘려|반토막|틀려|틀립|안 울|누락|막혀|막힙|막혔|꼬여|꼬입|멈춰|멈춥|멈춘|유실|날아|크래시|사람이 없|답이 없|한계가|한계다|무리야|무리다",
+    "깨지|깨져|깨집|느리|느려|느립|죽어|죽었|죽습|죽는|비싸|비쌉|요금|터져|터졌|밀려|밀립|잘라|잘립|잘려|반토막|틀려|틀립|안 울|누락|막혀|막힙|막혔|꼬여|꼬입|멈춰|멈춥|멈춘|유실|날아|크래시|사람이 없|답이 없|한계가|한계다|무리야|무리다|너무 낙관|너무 길|너무 짧|너무 커|너무 크|너무 작|너무 오래|너무 많|너무 적|너무 잦|난리",
 );
 
 /// Returns a statement that gives up the name or the number that a complaint in a prompt begins with, if a later sentence changes to something
@@ -58,9 +58,10 @@ pub fn left_for_another(prompt: &str) -> Option<Statement> {
         let of_sentence = tokens.iter().filter(|token| token.is_term()).enumerate();
         let names = of_sentence.filter(is_left).map(|(_, token)| &token.text);
         left.names.extend(names.filter(|name| !kept.contains(&name.as_str())).cloned());
-        // "512로 자르니까"
-        let number = tokens.first().filter(|first| first.is_means());
-        left.quantities.extend(number.into_iter().flat_map(|number| quantities(std::slice::from_ref(number))));
+        // "512로 자르니까", "고정 5bp는 너무 낙관적이네요"
+        let is_subject = |token: &&ProseToken| token.is_means() || matches!(token.particle, "은" | "는");
+        let numbers = tokens.iter().take(FIRST).filter(is_subject);
+        left.quantities.extend(numbers.flat_map(|number| quantities(std::slice::from_ref(number))));
     }
     left.terms.clone_from(&left.names);
     let statement = Statement { given_up: vec![left], ..Statement::of("") };

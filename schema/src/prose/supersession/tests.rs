@@ -228,6 +228,11 @@ fn most_replacements_are_found_with_few_errors() {
 )]
 #[case::english("Redis loses writes and crashes daily. Move the queue to SQS.", "Use Redis for the queue", true)]
 #[case::number("512로 자르니까 요금표가 반토막 나. 조항 단위로 바꿔.", "청크 크기는 512 토큰으로 하자", true)]
+#[case::number_in_a_name(
+    "고정 5bp는 소형주에서 너무 낙관적이네요. 거래대금 대비 주문 비율로 바꿉시다.",
+    "일단 고정 5bp로",
+    true
+)]
 #[case::another_subject(
     "The CI job fails on Postgres. Switch the runner to Ubuntu.",
     "Use Postgres for the orders",

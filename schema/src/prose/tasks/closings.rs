@@ -153,7 +153,9 @@ pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&s
     let count = if folded.chars().count() > LONGEST_ORDER { 1 } else { usize::MAX };
     let mut orders = clauses.take(count).filter(|clause| clause.chars().count() <= LONGEST_ORDER);
     let ordered = |clause: &str| {
-        ordered_in(clause, has_edited, tasks).map(|task| vec![task]).or_else(|| all_ordered_in(clause, tasks))
+        let task = ordered_in(clause, has_edited, tasks)
+            .or_else(|| only_one(tasks, |task| has_edited && orders_it(clause, task, answer)));
+        task.map(|task| vec![task]).or_else(|| all_ordered_in(clause, tasks))
     };
     orders.find_map(ordered).unwrap_or_default()
 }
@@ -207,6 +209,14 @@ fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     };
     let may_differ = is_order && has_edited;
     by_all_terms.or_else(|| by_most_terms().or_else(by_name).filter(|_| may_differ))
+}
+
+/// Whether a clause repeats the first word of a task and means its object, which the answer names: "bump it to 7" for "bump the replay header".
+fn orders_it(clause: &str, task: &str, answer: &str) -> bool {
+    let mut words = clause.split_whitespace();
+    let (Some(verb), Some("it" | "them")) = (words.next(), words.next()) else { return false };
+    let Some((first, object)) = task.split_once(' ') else { return false };
+    first.eq_ignore_ascii_case(verb) && count_shared_terms(&terms(object), &terms(answer)) > 0
 }
 
 /// Whether a Japanese order repeats a task with another ending of its verb: "索引に入れて" of "索引に入れる".
