@@ -318,7 +318,7 @@ pub fn composed_summaries(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<
 
 /// Whether we composed a summary, not a model or a person.
 pub(crate) fn is_composed(row: &MemoryRow) -> bool {
-    row.memory.kind == MemoryType::SessionSummary && row.memory.attributes.auto
+    row.memory.is_composed_summary()
 }
 
 fn is_conclusion(row: &MemoryRow) -> bool {

@@ -31,7 +31,12 @@ pub const DAY: &str = "day";
 impl Memory {
     /// Whether this is a summary that was composed of the memories of a day.
     pub fn is_day_summary(&self) -> bool {
-        self.kind == MemoryType::SessionSummary && self.attributes.auto && self.attributes.metadata.contains_key(DAY)
+        self.is_composed_summary() && self.attributes.metadata.contains_key(DAY)
+    }
+
+    /// Whether it is a summary that was composed from other memories.
+    pub fn is_composed_summary(&self) -> bool {
+        self.kind == MemoryType::SessionSummary && self.attributes.auto
     }
 
     /// Whether the id follows from the other fields, so that nobody edited the text since it was captured.

@@ -54,7 +54,7 @@ pub struct Hit {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schemars", schemars(skip))]
     pub session_id: Option<String>,
-    /// At most 200 characters around the match.
+    /// At most 400 characters around the match.
     pub snippet: String,
     /// Relevance from 0 to 1.
     pub score: f64,

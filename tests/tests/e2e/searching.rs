@@ -233,6 +233,27 @@ fn six_hits_cost_at_most_600_tokens_and_short_ids_open() {
 }
 
 #[test]
+fn fewer_hits_have_longer_snippets() {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Modern);
+    let text =
+        format!("The gateway counts requests. {}", "Each tenant has a limit per minute and one per day. ".repeat(20));
+    for n in 0..6 {
+        let content = format!("Rule {n}: {text}");
+        client.call("memory_save", json!({ "type": "convention", "content": content })).unwrap().expect_success();
+    }
+    let mut length = |most: usize| {
+        let found = hits(&mut client, json!({ "query": "gateway requests", "maxResults": most }));
+        assert_eq!(found.len(), most);
+        found.iter().map(|hit| hit["snippet"].as_str().unwrap().chars().count()).max().unwrap()
+    };
+    let lengths = [1, 3, 4, 6].map(&mut length);
+    assert!(lengths.is_sorted_by(|a, b| a >= b) && lengths[1] > 350 && lengths[3] < 180, "{lengths:?}");
+    let few = hits(&mut client, json!({ "query": "gateway requests", "maxResults": 3, "maxTokens": 300 }));
+    assert_eq!(few.len(), 3, "long snippets cost no hit");
+}
+
+#[test]
 fn hits_with_long_paths_and_headings_stay_short() {
     let sandbox = sandbox!();
     for (n, reason) in

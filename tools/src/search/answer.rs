@@ -20,17 +20,16 @@ use crate::embed::{EmbeddingModel, ModelIdentity};
 use crate::error::ToolError;
 use crate::index::{Index, IndexLockWait};
 
-/// Characters of a snippet, and of one among more than [`FEW`] hits, so that six hits cost at most 600 tokens.
-const SNIPPET: usize = 200;
-const SNIPPET_OF_MANY: usize = 140;
-const FEW: usize = 5;
+/// Characters of all hits together, so that six hits cost at most 600 tokens. More hits get the same share each, fewer have longer snippets.
+const ALL_HITS: usize = 2_150;
+const USUAL_HITS: usize = 6;
+const LEAST_SNIPPET: usize = 60;
+const LONGEST_SNIPPET: usize = 400;
 
 /// Characters per hit besides its texts: field names, quotes, numbers.
 const HIT_OVERHEAD: usize = 185;
 
-/// Characters of a hit among many with its path and heading. A long path and heading shorten the snippet.
-const HIT_OF_MANY: usize = 400;
-const LEAST_SNIPPET: usize = 60;
+/// Characters of a heading next to other hits.
 const HEADING_OF_MANY: usize = 60;
 
 /// Least lead of a first hit with high confidence: about nine of ten are right, fewer if the answer is in another language.
@@ -90,18 +89,18 @@ pub(super) fn build_output(
         relevant.extend(more);
     }
     let found = relevant.len();
-    let is_of_many = found.min(request.limit) > FEW;
+    let count = found.min(request.limit);
     let mut results: Vec<Hit> = Vec::new();
     let mut left = request.max_tokens * CHARACTERS_PER_TOKEN;
     let mut locator = store.locator();
     for ranked in relevant.into_iter().take(request.limit) {
         // A first hit is `high` only if it also leads: among hits that are all nearly as good, most first ones are wrong.
         let may_be_high = results.is_empty() && lead >= HIGH_LEAD;
-        let hit = build_hit(store, request, ranked, is_of_many, may_be_high, &mut locator, now)?;
+        let hit = build_hit(store, request, ranked, count, may_be_high, &mut locator, now)?;
         let Some(hit) = hit else { continue };
         let cost = hit_cost(&hit);
         if cost > left && !results.is_empty() {
-            let more = found.min(request.limit) - results.len();
+            let more = count - results.len();
             notices.push(format!("{more} more hits omitted to stay within maxTokens {}", request.max_tokens));
             break;
         }
@@ -158,6 +157,10 @@ fn states(memory: &Memory) -> bool {
 /// The share of its score by which the first hit leads the next one. A composed summary of the same session repeats the hit.
 pub(super) fn lead_of_first(ranked: &[RankedCandidate]) -> f32 {
     let Some((first, others)) = ranked.split_first() else { return 0.0 };
+    // A composed summary names much, so its lead says little.
+    if first.candidate.passage.memory().is_some_and(Memory::is_composed_summary) {
+        return 0.0;
+    }
     let session = session_of(first);
     let repeats = |other: &&RankedCandidate| {
         let is_composed = other.candidate.passage.memory().is_some_and(|memory| memory.attributes.auto);
@@ -205,12 +208,12 @@ fn no_results_notice(request: &SearchRequest, weak: &[RankedCandidate]) -> Strin
     format!("nothing scores {} or more{narrowed}; nearest: {}", request.min_score, topics.join(", "))
 }
 
-/// Formats a hit; `None` if it is gone or changed.
+/// Formats one of `count` hits; `None` if it is gone or changed.
 fn build_hit(
     store: &mut Store,
     request: &SearchRequest,
     ranked: RankedCandidate,
-    is_of_many: bool,
+    count: usize,
     may_be_high: bool,
     locator: &mut Locator,
     now: &Moment,
@@ -223,14 +226,14 @@ fn build_hit(
     let memory = passage.memory();
     let path = format!("{STORE_DIR}/{}", passage.path());
     let heading = match &passage {
-        Passage::Chunk(chunk) if is_of_many => Some(end_of_heading(&chunk.heading)),
+        Passage::Chunk(chunk) if count > 1 => Some(end_of_heading(&chunk.heading)),
         Passage::Chunk(chunk) => Some(chunk.heading.clone()),
         Passage::Memory(_) => None,
     };
     let heading = heading.filter(|heading| !heading.is_empty());
     let named = HIT_OVERHEAD + path.len() + heading.as_deref().map_or(0, |heading| heading.chars().count());
-    let room = HIT_OF_MANY.saturating_sub(named).clamp(LEAST_SNIPPET, SNIPPET_OF_MANY);
-    let snippet_length = if is_of_many { room } else { SNIPPET };
+    let room = ALL_HITS.min(request.max_tokens * CHARACTERS_PER_TOKEN) / count.clamp(1, USUAL_HITS);
+    let snippet_length = room.saturating_sub(named).clamp(LEAST_SNIPPET, LONGEST_SNIPPET);
     let score = f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0;
     Ok(Some(Hit {
         id: passage.id().to_owned(),

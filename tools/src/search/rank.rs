@@ -1,4 +1,4 @@
-//! Sorts candidates: by relevance, then by mild preferences that only raise a score, so that no kind of memory falls below
+//! Sorts candidates: by relevance, then by preferences that only raise a score, so that no kind of memory falls below
 //! the threshold.
 
 mod newer_first;
@@ -26,6 +26,9 @@ const CURATED: f32 = 0.06;
 /// Bonus of a decision, a preference or a convention if the question asks what was decided, and of the summary of a day if it asks for
 /// that time.
 const DECIDED: f32 = 0.2;
+
+/// Bonus of the composed summary of a session, which names what its memories say one by one. docs/dev/retrieval.md has the figures.
+const OVERVIEW: f32 = 0.4;
 
 /// Bonus per step of importance above 1.
 const IMPORTANCE: f32 = 0.02;
@@ -133,8 +136,7 @@ fn mark_outdated(ranked: &mut [RankedCandidate], is_kept: &dyn Fn(&MemoryId, &Me
 fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
     let memory = passage.memory();
     let curated = match memory {
-        // A composed summary only repeats what its session says.
-        Some(memory) if memory.kind == MemoryType::SessionSummary && memory.attributes.auto => false,
+        Some(memory) if memory.is_composed_summary() => false,
         Some(memory) => !memory.kind.is_event() || passage.path() == LONG_TERM_FILE,
         None => passage.at().is_none(),
     };
@@ -160,6 +162,7 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
                 DECIDED
             }
             _ if memory.is_some_and(is_asked_day) => DECIDED,
+            _ if memory.is_some_and(|memory| memory.is_composed_summary() && !memory.is_day_summary()) => OVERVIEW,
             _ if curated => CURATED,
             _ => 0.0,
         },
