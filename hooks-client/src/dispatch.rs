@@ -92,7 +92,7 @@ pub(crate) fn dispatch(
                 .and_then(|turn| turn.prompt.map_or(Ok(()), |prompt| session.record_turn_start(&prompt)))
                 .and(saved)
         }
-        EventKind::Summary(text) => session.save_summary(text),
+        EventKind::Summary(text) => session.save_summary(&text),
         EventKind::SessionEnd => {
             track_buffer::remove_old_files(layout);
             let saved = session.save_open_turn(transcript).map(drop).and(session.close_session(payload));

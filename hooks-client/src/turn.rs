@@ -173,15 +173,15 @@ impl HookSession<'_> {
     }
 
     /// Records the summary of a compaction and its open steps. What it says besides was recorded when it was said.
-    pub(crate) fn save_summary(&mut self, text: String) -> Result<(), StoreError> {
-        let prepared = prepare(self.new_draft(MemoryType::SessionSummary, text.clone(), self.now), self.sanitizer);
+    pub(crate) fn save_summary(&mut self, text: &str) -> Result<(), StoreError> {
+        let prepared = prepare(self.new_draft(MemoryType::SessionSummary, text.to_owned(), self.now), self.sanitizer);
         let source = prepared.as_ref().map(PreparedMemory::id);
         let saved = self.save_prepared(&Vec::from_iter(prepared));
         if !self.settings.conclusions {
             return saved;
         }
         let said_in = ConclusionSource { session_id: &self.session_id, source, speaker: Speaker::Agent, at: self.now };
-        let steps = conclusions::drafts_of_summary(&said_in, &text, self.sanitizer);
+        let steps = conclusions::drafts_of_summary(&said_in, text, self.sanitizer);
         saved.and(self.save_prepared(&self.prepare_anchored(steps, &[])))
     }
 
