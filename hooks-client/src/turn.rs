@@ -172,7 +172,7 @@ impl HookSession<'_> {
         saved.and(self.save_prepared(&self.prepare_conclusions(id, Speaker::Agent, [text], &[])))
     }
 
-    /// Records the summary of a compaction and its open steps. What it says besides was recorded when it was said.
+    /// Records the summary of a compaction and its open steps. Its other statements were recorded when they were said.
     pub(crate) fn save_summary(&mut self, text: &str) -> Result<(), StoreError> {
         let prepared = prepare(self.new_draft(MemoryType::SessionSummary, text.to_owned(), self.now), self.sanitizer);
         let source = prepared.as_ref().map(PreparedMemory::id);

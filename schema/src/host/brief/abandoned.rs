@@ -59,7 +59,7 @@ impl AbandonedTurns {
         self.insert_without_conclusions(row);
     }
 
-    /// Adds an answer of such a turn. What it found out still holds.
+    /// Adds an answer of such a turn whose conclusions still hold.
     pub(super) fn insert_without_conclusions(&mut self, answer: &MemoryRow) {
         self.orders.insert(answer.order());
     }

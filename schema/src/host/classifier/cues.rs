@@ -136,7 +136,7 @@ pub(super) fn names_no_step(sentence: &str) -> bool {
     below_heading(sentence).is_some_and(is_no_step)
 }
 
-/// Whether an item of a list of open steps says that there is none, that all are done or that the user speaks next, or is an address.
+/// Whether an item of a list of open steps is no step: it says that nothing is left or that the user speaks next, or is an address.
 pub(super) fn is_no_step(item: &str) -> bool {
     static NO_STEP: WordList = WordList::phrases(
         "none|nothing|no |there are no |n/a|http://|https://|localhost|waiting for the user|await|없음|없습니다|없어요",

@@ -7,7 +7,7 @@ use super::listed_steps::listed_steps;
 use super::sentences::{Place, Sentence, sentences};
 use crate::prose::tasks::{ends_with_done, without_checkbox};
 
-/// What the sentences that follow belong to.
+/// The part of a summary that the next sentences belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SummaryPart {
     /// Open steps, each in an item of its own, below a heading with this indentation.
