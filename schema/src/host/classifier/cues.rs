@@ -139,13 +139,14 @@ pub(super) fn names_no_step(sentence: &str) -> bool {
 /// Whether an item of a list of open steps is no step: it says that nothing is left or that the user speaks next, or is an address.
 pub(super) fn is_no_step(item: &str) -> bool {
     static NO_STEP: WordList = WordList::phrases(
-        "none|nothing|no |there are no |n/a|http://|https://|localhost|waiting for the user|await|없음|없습니다|없어요",
+        "none|nothing|no |there are no |there is no |if the user |n/a|http://|https://|localhost|waiting for the user|await|없음|없습니다|없어요",
     );
+    static EVERYTHING: WordList = WordList::phrases("all |everything |the work ");
     static DONE: WordList = WordList::phrases("complete|done|implemented|finished|fixed");
     static KOREAN: WordList =
         WordList::phrases("완료되었|완료됨|완료했|단계 없음|작업 없음|확인 대기|지시를 기다|사용자의 다음 ");
     let item = item.trim_start_matches(['(', '*', '_']).to_lowercase();
-    NO_STEP.begins(&item) || item.starts_with("all ") && DONE.occurs_in(&item) || KOREAN.occurs_in(&item)
+    NO_STEP.begins(&item) || EVERYTHING.begins(&item) && DONE.occurs_in(&item) || KOREAN.occurs_in(&item)
 }
 
 /// Returns what follows the heading of open steps and a colon.

@@ -105,7 +105,7 @@ mod tests {
     #[case::quoted_prompt("6. All user messages:\n   - \"Next: the exporter\"\n   - go on", &[])]
     #[case::done("7. Pending Tasks:\n   - ✅ register it\n   - migrate rates (done)\n   - ~~delete it~~\n   - ship", &["ship"])]
     #[case::remark("3. Files:\n   - Next: the reader class, which was changed\n4. Errors: none", &[])]
-    #[case::all_done("7. Pending Tasks:\n   - All tasks have been completed. No work remains.\n   - No explicitly pending tasks", &[])]
+    #[case::all_done("7. Pending Tasks:\n   - All tasks have been completed. No work remains.\n   - The work is complete.\n   - There is no next step.\n   - No explicitly pending tasks", &[])]
     #[case::korean_none("7. 남은 작업:\n   - 모든 작업이 완료되었습니다.\n8. 다음 단계: 명시적인 다음 단계 없음", &[])]
     #[case::nothing_more("7. Pending Tasks:\n   - None. All tasks are complete.", &[])]
     #[case::nothing("7. Pending Tasks:\n   - None\n8. Current Work: done", &[])]
