@@ -151,9 +151,9 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
         let judged_kind = judge_sentence(text, message, judged, probabilities, step, least_plain, least);
         let Some((class, confidence)) = judged_kind else { continue };
         // A list of open steps repeats what the sentences before it say is missing.
-        let is_repeated = index < first_listed && step.is_none() && !cues::begins_with_steps_heading(sentence);
-        let is_order = judged.speaker == Speaker::Person && judged.before.is_none() && cues::begins_with_next(sentence);
-        if class == OPEN_STEP && (is_repeated || is_order) {
+        let is_repeated = || index < first_listed && step.is_none() && !cues::begins_with_steps_heading(sentence);
+        let is_first_of_prompt = judged.speaker == Speaker::Person && judged.before.is_none();
+        if class == OPEN_STEP && (is_repeated() || is_first_of_prompt && cues::begins_with_next(sentence)) {
             continue;
         }
         let kind = KINDS[class];

@@ -91,7 +91,7 @@ pub(super) fn build_output(
     let found = relevant.len();
     let count = found.min(request.limit);
     let mut results: Vec<Hit> = Vec::new();
-    let mut left = request.max_tokens * CHARACTERS_PER_TOKEN;
+    let mut left = request.max_tokens.saturating_mul(CHARACTERS_PER_TOKEN);
     let mut locator = store.locator();
     for ranked in relevant.into_iter().take(request.limit) {
         // A first hit is `high` only if it also leads: among hits that are all nearly as good, most first ones are wrong.
@@ -232,7 +232,8 @@ fn build_hit(
     };
     let heading = heading.filter(|heading| !heading.is_empty());
     let named = HIT_OVERHEAD + path.len() + heading.as_deref().map_or(0, |heading| heading.chars().count());
-    let room = ALL_HITS.min(request.max_tokens * CHARACTERS_PER_TOKEN) / count.clamp(1, USUAL_HITS);
+    let most = request.max_tokens.saturating_mul(CHARACTERS_PER_TOKEN);
+    let room = ALL_HITS.min(most) / count.clamp(1, USUAL_HITS);
     let snippet_length = room.saturating_sub(named).clamp(LEAST_SNIPPET, LONGEST_SNIPPET);
     let score = f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0;
     Ok(Some(Hit {
@@ -325,9 +326,8 @@ fn explain_score(ranked: &RankedCandidate) -> String {
         }
     }
     text.push_str(&format!(" → {:.3}", ranked.candidate.relevance));
-    let RankLifts { curated, importance, recent, identifier } = ranked.lifts;
-    let lifts =
-        [("curated", curated), ("importance", importance), ("recent", recent), ("whole identifier", identifier)];
+    let RankLifts { kind, importance, recent, identifier } = ranked.lifts;
+    let lifts = [("kind", kind), ("importance", importance), ("recent", recent), ("whole identifier", identifier)];
     for (name, lift) in lifts {
         if lift > 0.0 {
             text.push_str(&format!(", {name} +{:.0} %", lift * 100.0));

@@ -62,7 +62,7 @@ pub(super) fn rank(
         .map(|candidate| {
             let is_plain = context.scoring == Scoring::Stated;
             let lifts = if is_plain { RankLifts::default() } else { rank_lifts(&candidate.passage, context) };
-            let lift = lifts.curated + lifts.importance + lifts.recent + lifts.identifier;
+            let lift = lifts.kind + lifts.importance + lifts.recent + lifts.identifier;
             RankedCandidate { score: candidate.relevance * (1.0 + lift), lifts, candidate }
         })
         .collect();
@@ -157,7 +157,7 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
         has(passage.text()) || has(passage.also()) || has(&passage.title())
     };
     RankLifts {
-        curated: match memory.map(|memory| memory.kind) {
+        kind: match memory.map(|memory| memory.kind) {
             Some(MemoryType::Decision | MemoryType::Preference | MemoryType::Convention) if context.asks_decision => {
                 DECIDED
             }

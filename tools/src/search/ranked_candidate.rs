@@ -27,7 +27,8 @@ impl RankedCandidate {
 /// Bonuses as shares of the relevance.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct RankLifts {
-    pub(super) curated: f32,
+    /// For what it is: a conclusion, a note, a composed summary.
+    pub(super) kind: f32,
     pub(super) importance: f32,
     pub(super) recent: f32,
     pub(super) identifier: f32,

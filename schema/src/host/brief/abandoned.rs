@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use crate::model::command_line::{moves_head, picked_commits, removed_from_git, reverted_commits};
 use crate::model::memory::MemoryId;
 use crate::model::tool_usage;
+use crate::model::word_list::WordList;
 use crate::store::MemoryRow;
 
 /// The prompts and answers of such turns. Of changed files, tests count only if nothing else was changed.
@@ -43,7 +44,22 @@ impl AbandonedTurns {
             };
             removed.extend(paths.filter(is_gone));
         }
+        found.add_undone(prompts, answers);
         found
+    }
+
+    /// Adds the orders that the next prompt takes back. What their answers found out still holds.
+    fn add_undone(&mut self, prompts: &[MemoryRow], answers: &[MemoryRow]) {
+        for prompt in prompts.iter().filter(|prompt| undoes_last_order(&prompt.memory.content)) {
+            let Some(undone) = order_before(prompt, prompts) else { continue };
+            self.insert(undone);
+            let is_between = |row: &&MemoryRow| {
+                row.memory.session_id == undone.memory.session_id
+                    && undone.order() < row.order()
+                    && row.order() < prompt.order()
+            };
+            answers.iter().filter(is_between).for_each(|answer| self.insert_without_conclusions(answer));
+        }
     }
 
     fn add(&mut self, tool_use: &MemoryRow, prompts: &[MemoryRow], answers: &[MemoryRow]) {
@@ -146,6 +162,46 @@ pub(super) fn answer_to<'a>(
     answers.iter().rev().find(is_next).filter(|answer| next_asked.is_none_or(|next| answer.order() < next))
 }
 
+/// Returns the previous prompt of a session that orders more than "commit", unless it takes something back itself.
+fn order_before<'p>(prompt: &MemoryRow, prompts: &'p [MemoryRow]) -> Option<&'p MemoryRow> {
+    const LEAST_WORDS: usize = 3;
+    let is_before = |row: &&MemoryRow| {
+        row.memory.session_id == prompt.memory.session_id
+            && row.order() < prompt.order()
+            && row.memory.content.split_whitespace().count() >= LEAST_WORDS
+    };
+    prompts.iter().find(is_before).filter(|before| !undoes_last_order(&before.memory.content))
+}
+
+/// Whether a prompt begins by taking back all that the last one ordered: "revert that".
+fn undoes_last_order(prompt: &str) -> bool {
+    const BEGINNING: usize = 80;
+    static FILLERS: WordList =
+        WordList::words("ok okay hm hmm please no actually wait ah oh 아 음 어 그거 이거 다시 방금");
+    static ORDERS: WordList = WordList::phrases(
+        "revert that|revert it|revert this|undo that|undo it|undo this|roll that back|roll it back|take that back|back that out",
+    );
+    static KOREAN: WordList = WordList::phrases(
+        "되돌려줘|되돌려 줘|되돌려주|되돌려 주|되돌려놔|되돌려 놔|되돌리자|되돌립시다|원복해|원복하|원복 부탁",
+    );
+    static PARTLY: WordList = WordList::phrases(" only|the rest |the rest,|just the |것만|부분만|나머지");
+    let prompt = prompt.trim_start();
+    let beginning = prompt[..prompt.floor_char_boundary(BEGINNING)].to_lowercase();
+    let mut said = beginning.as_str();
+    while let Some((word, rest)) = said.split_once(' ')
+        && FILLERS.contains(word.trim_end_matches([',', '.']))
+    {
+        said = rest.trim_start();
+    }
+    // "Revert that commit" and "undo it?" are something else.
+    let ends = |rest: &str| {
+        let rest = rest.trim_start_matches(" please");
+        rest.is_empty() || rest.starts_with([',', '.', ';', '!', '\n']) || rest.starts_with(" and ")
+    };
+    let is_order = KOREAN.begins(said) || ORDERS.iter().any(|order| said.strip_prefix(*order).is_some_and(ends));
+    is_order && !PARTLY.occurs_in(&beginning)
+}
+
 /// Whether a path of a command names a file of the project. The command may have run in a subdirectory. Directories do not count, because
 /// their content may have moved.
 fn names(path: &str, file: &str) -> bool {
@@ -206,5 +262,23 @@ mod tests {
     #[case("dist/latest.json", false)]
     fn test_files_are_recognised_by_name(#[case] file: &str, #[case] expected: bool) {
         assert_eq!(is_test(file), expected);
+    }
+
+    #[rstest]
+    #[case::order("Revert that, mark the loads instead", true)]
+    #[case::alone("undo it", true)]
+    #[case::politely("undo that please and keep the test", true)]
+    #[case::korean("되돌려주세요. 상수는 그대로요", true)]
+    #[case::hesitantly("hmm, please revert that, users hate it", true)]
+    #[case::korean_hesitantly("아 이거 다시 되돌려줘. 사용자들이 싫어해", true)]
+    #[case::part("Revert that, the rest is perfect", false)]
+    #[case::korean_part("되돌려줘. nginx.conf 고친 것만, 나머지는 좋아", false)]
+    #[case::commit("revert that commit of Jonas", false)]
+    #[case::other_word("revert items of the cart on logout", false)]
+    #[case::question("undo it?", false)]
+    #[case::feature("되돌리기부터요. 지금은 새로고침하면 사라져요", false)]
+    #[case::script("원복 스크립트 만들어줘", false)]
+    fn order_that_takes_back_the_last_one_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
+        assert_eq!(undoes_last_order(prompt), expected);
     }
 }

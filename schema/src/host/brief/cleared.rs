@@ -34,8 +34,8 @@ struct Remaining {
     order: (i64, i64),
 }
 
-/// Returns the sentences of a cleared session, the first of `sessions`, that name something pending or are probably conclusions, in their order, unless another
-/// section shows them, a later text replaces them, or what they wait for is done.
+/// Returns the sentences of a cleared session that name something pending or are probably conclusions, in their order, unless another section
+/// shows them, a later text replaces them, or what they wait for is done. The session is the first of `sessions`.
 pub(super) fn section(
     rows: Rows<'_>,
     cleared: &SessionRecord,

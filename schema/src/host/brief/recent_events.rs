@@ -6,7 +6,6 @@ use std::iter;
 use super::abandoned::{AbandonedTurns, answer_to, prompt_of};
 use super::revised::revised_choices;
 use crate::model::memory::MemoryType;
-use crate::model::word_list::WordList;
 use crate::prose::supersession::{
     Statement, TurnEdits, TurnStatement, changes_of_edits, left_for_another, names_of_removed_files, reversals,
 };
@@ -89,65 +88,15 @@ impl RecentEvents {
         self.prompts.iter().rev().find(is_next)
     }
 
-    /// Returns the previous prompt of a session that orders more than "commit", unless it takes something back itself.
-    fn order_before(&self, prompt: &MemoryRow) -> Option<&MemoryRow> {
-        const LEAST_WORDS: usize = 3;
-        let is_before = |row: &&MemoryRow| {
-            row.memory.session_id == prompt.memory.session_id
-                && row.order() < prompt.order()
-                && row.memory.content.split_whitespace().count() >= LEAST_WORDS
-        };
-        self.prompts.iter().find(is_before).filter(|before| !takes_back_last(&before.memory.content))
-    }
-
     /// Returns the turns that no longer hold.
     pub(super) fn abandoned_turns(&self) -> AbandonedTurns {
         let mut abandoned = AbandonedTurns::find(&self.tool_uses, &self.prompts, &self.answers);
-        for prompt in self.prompts.iter().filter(|prompt| takes_back_last(&prompt.memory.content)) {
-            let Some(undone) = self.order_before(prompt) else { continue };
-            abandoned.insert(undone);
-            let is_between = |row: &&MemoryRow| {
-                row.memory.session_id == undone.memory.session_id
-                    && undone.order() < row.order()
-                    && row.order() < prompt.order()
-            };
-            self.answers.iter().filter(is_between).for_each(|answer| abandoned.insert_without_conclusions(answer));
-        }
         for choice in revised_choices(&self.prompts, &self.answers) {
             choice.turns.iter().for_each(|row| abandoned.insert(row));
             abandoned.keep(choice.besides);
         }
         abandoned
     }
-}
-
-/// Whether a prompt begins by taking back all that the last one ordered: "revert that".
-fn takes_back_last(prompt: &str) -> bool {
-    const BEGINNING: usize = 80;
-    static FILLERS: WordList =
-        WordList::words("ok okay hm hmm please no actually wait ah oh 아 음 어 그거 이거 다시 방금");
-    static ORDERS: WordList = WordList::phrases(
-        "revert that|revert it|revert this|undo that|undo it|undo this|roll that back|roll it back|take that back|back that out",
-    );
-    static KOREAN: WordList = WordList::phrases(
-        "되돌려줘|되돌려 줘|되돌려주|되돌려 주|되돌려놔|되돌려 놔|되돌리자|되돌립시다|원복해|원복하|원복 부탁",
-    );
-    static PARTLY: WordList = WordList::phrases(" only|the rest |the rest,|just the |것만|부분만|나머지");
-    let prompt = prompt.trim_start();
-    let beginning = prompt[..prompt.floor_char_boundary(BEGINNING)].to_lowercase();
-    let mut said = beginning.as_str();
-    while let Some((word, rest)) = said.split_once(' ')
-        && FILLERS.contains(word.trim_end_matches([',', '.']))
-    {
-        said = rest.trim_start();
-    }
-    // "Revert that commit" and "undo it?" are something else.
-    let ends = |rest: &str| {
-        let rest = rest.trim_start_matches(" please");
-        rest.is_empty() || rest.starts_with([',', '.', ';', '!', '\n']) || rest.starts_with(" and ")
-    };
-    let is_order = KOREAN.begins(said) || ORDERS.iter().any(|order| said.strip_prefix(*order).is_some_and(ends));
-    is_order && !PARTLY.occurs_in(&beginning)
 }
 
 /// The user's own memories of a type.
@@ -165,29 +114,4 @@ fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
     let text = &row.memory.content[..row.memory.content.floor_char_boundary(SEARCHED_BYTES)];
     let left = (row.memory.kind == MemoryType::UserPrompt).then(|| left_for_another(text)).flatten();
     reversals(text).into_iter().chain(left).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case::order("Revert that, mark the loads instead", true)]
-    #[case::alone("undo it", true)]
-    #[case::politely("undo that please and keep the test", true)]
-    #[case::korean("되돌려주세요. 상수는 그대로요", true)]
-    #[case::hesitantly("hmm, please revert that, users hate it", true)]
-    #[case::korean_hesitantly("아 이거 다시 되돌려줘. 사용자들이 싫어해", true)]
-    #[case::part("Revert that, the rest is perfect", false)]
-    #[case::korean_part("되돌려줘. nginx.conf 고친 것만, 나머지는 좋아", false)]
-    #[case::commit("revert that commit of Jonas", false)]
-    #[case::other_word("revert items of the cart on logout", false)]
-    #[case::question("undo it?", false)]
-    #[case::feature("되돌리기부터요. 지금은 새로고침하면 사라져요", false)]
-    #[case::script("원복 스크립트 만들어줘", false)]
-    fn order_that_takes_back_the_last_one_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
-        assert_eq!(takes_back_last(prompt), expected);
-    }
 }

@@ -139,7 +139,8 @@ pub(super) fn names_no_step(sentence: &str) -> bool {
 /// Whether an item of a list of open steps is no step: it says that nothing is left or that the user speaks next, or is an address.
 pub(super) fn is_no_step(item: &str) -> bool {
     static NO_STEP: WordList = WordList::phrases(
-        "none|nothing|no |there are no |there is no |if the user |n/a|http://|https://|localhost|waiting for the user|await|없음|없습니다|없어요",
+        "none|nothing|no pending|no further|no explicit|no outstanding|no open|no remaining|no more|no next|no tasks|no work|there are no |there is no |\
+         if the user |waiting for the user|awaiting |n/a|http://|https://|localhost|없음|없습니다|없어|없다|없네|없고",
     );
     static EVERYTHING: WordList = WordList::phrases("all |everything |the work ");
     static DONE: WordList = WordList::phrases("complete|done|implemented|finished|fixed");

@@ -39,7 +39,7 @@ pub enum EventKind {
     Report { agent_type: Option<String>, text: Option<String> },
     /// The context is about to be compacted.
     BeforeCompaction,
-    /// The context is replaced by this summary. Claude Code sends it twice: when the subagent that writes it stops, and after the compaction.
+    /// This summary replaces the context. Claude Code sends it twice: when the subagent that writes it stops, and after the compaction.
     Summary(String),
     /// The session ends.
     SessionEnd,
@@ -121,8 +121,8 @@ fn prompt_event(payload: &HookPayload) -> Option<EventKind> {
     })
 }
 
-/// Returns the report of a subagent, or the summary of the one that compacts the context, which has an empty type. Hosts of January 2026 send
-/// no type.
+/// Returns the report of a subagent, or the summary of the one that compacts the context. That one has an empty type; hosts of January 2026
+/// send no type at all.
 fn subagent_event(payload: &HookPayload) -> Option<EventKind> {
     let agent_type = payload.agent_type.clone();
     let text = last_answer_text(payload);

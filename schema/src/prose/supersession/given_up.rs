@@ -46,8 +46,7 @@ impl GivenUp {
 
 /// Phrases of [`GIVES_UP_NEXT`] that describe a state. Others give something up as an order or if people do it, because a program also drops
 /// connections and stops imports.
-static STATES: WordList =
-    WordList::phrases("no longer|no more|done with|throw away|threw away|moving off|moved off|away from");
+static STATES: WordList = WordList::phrases("no longer|no more|done with|moving off|moved off|away from");
 
 /// Words for people, and words that may stand before an order or a decision; `id` is "I'd".
 static PEOPLE: WordList = WordList::words(
@@ -74,7 +73,7 @@ static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
     (
         Scope::All,
         WordList::phrases(
-            "no longer|no more|forget|kick out|rip out|ripped out|scrap|throw out|stop|stopped|drop|dropping|dropped|\
+            "no longer|no more|forget|kick out|rip out|ripped out|scrap|throw out|throw away|stop|stopped|drop|dropping|dropped|\
              get rid of|getting rid of|got rid of|give up on|giving up on|gave up on|done with|moving off|moved off|abandon|ditch|\
              retire|retiring|deprecate|replace|replacing|replaced|away from",
         ),
@@ -82,8 +81,8 @@ static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
     (Scope::Removed, WordList::words("remove removed delete deleted uninstalled")),
 ];
 
-/// Verbs that give up what is between them and "out" or "away": "throw LaunchDarkly out"; and verbs that give up what follows "out of": "take the
-/// previews out of SQLite".
+/// Verbs that give up what is between them and "out", or "away": "throw LaunchDarkly out"; and verbs that give up what follows "out of":
+/// "take the previews out of SQLite".
 static THROWS: WordList = WordList::words("kick rip ripped tear threw throw");
 static TAKES: WordList = WordList::words("get move moved moving pull pulled take taking took");
 

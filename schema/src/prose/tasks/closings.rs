@@ -211,7 +211,8 @@ fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     by_all_terms.or_else(|| by_most_terms().or_else(by_name).filter(|_| may_differ))
 }
 
-/// Whether a clause repeats the first word of a task and means its object, which the answer names: "bump it to 7" for "bump the replay header".
+/// Whether a clause repeats the first word of a task and says "it" for the rest, which the answer names: "bump it to 7" for "bump the replay
+/// header".
 fn orders_it(clause: &str, task: &str, answer: &str) -> bool {
     let mut words = clause.split_whitespace();
     let (Some(verb), Some("it" | "them")) = (words.next(), words.next()) else { return false };

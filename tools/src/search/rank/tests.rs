@@ -6,6 +6,7 @@ use schema::model::state_note::MemoryState;
 use schema::store::{EntryState, MemoryRow};
 
 use super::*;
+use crate::search::answer::lead_of_first;
 use crate::search::candidate::ScoreReasons;
 use crate::text;
 use crate::text::token_hashes::StemCache;
@@ -71,6 +72,22 @@ fn ranked_texts(candidates: Vec<Candidate>) -> Vec<String> {
         .into_iter()
         .map(|ranked| ranked.candidate.passage.text().to_owned())
         .collect()
+}
+
+#[test]
+fn composed_summary_of_a_session_precedes_and_its_lead_says_nothing() {
+    let answer = memory(MemoryType::AssistantResponse, "a", "The importer joins on the tenant", 1, 0.6);
+    let written = memory(MemoryType::SessionSummary, "b", "The importer and the exporter were changed", 1, 0.5);
+    let mut composed = written.clone();
+    if let Passage::Memory(row) = &mut composed.passage {
+        row.memory.attributes.auto = true;
+    }
+    let ranked = |summary: Candidate| rank(vec![answer.clone(), summary], &context(&now()), &|_, _| false);
+    let (written, composed) = (ranked(written), ranked(composed));
+    let is_summary = |ranked: &[RankedCandidate]| ranked[0].row().unwrap().memory.kind == MemoryType::SessionSummary;
+    assert!(!is_summary(&written) && is_summary(&composed));
+    assert_eq!(lead_of_first(&composed), 0.0);
+    assert!(lead_of_first(&written) > 0.0);
 }
 
 #[test]
