@@ -48,7 +48,7 @@ impl AbandonedTurns {
         found
     }
 
-    /// Adds the orders that the next prompt takes back. What their answers found out still holds.
+    /// Adds the orders that the next prompt takes back. Conclusions of their answers still hold.
     fn add_undone(&mut self, prompts: &[MemoryRow], answers: &[MemoryRow]) {
         for prompt in prompts.iter().filter(|prompt| undoes_last_order(&prompt.memory.content)) {
             let Some(undone) = order_before(prompt, prompts) else { continue };

@@ -75,7 +75,7 @@ fn ranked_texts(candidates: Vec<Candidate>) -> Vec<String> {
 }
 
 #[test]
-fn composed_summary_of_a_session_precedes_and_its_lead_says_nothing() {
+fn composed_summary_is_first_without_a_lead() {
     let answer = memory(MemoryType::AssistantResponse, "a", "The importer joins on the tenant", 1, 0.6);
     let written = memory(MemoryType::SessionSummary, "b", "The importer and the exporter were changed", 1, 0.5);
     let mut composed = written.clone();
