@@ -140,7 +140,7 @@ impl ExportedMemory {
 
     /// Whether another memory with the same id must be imported first.
     pub fn is_copy(&self) -> bool {
-        MemoryId::parse(&self.id).is_some_and(|id| id.original() != id)
+        MemoryId::parse(&self.id).is_some_and(|id| id.is_copy())
     }
 
     /// Parses a line. Only the identifying fields must be valid.

@@ -245,6 +245,9 @@ pub struct MemoryId(String);
 /// The maximum length of an id, in bytes.
 const MAX_ID_LENGTH: usize = 64;
 
+/// How many characters of an id people see.
+const SHOWN_LENGTH: usize = 8;
+
 /// The number of digits that identify the file of a copy.
 const COPY_DIGITS: usize = 8;
 
@@ -283,12 +286,11 @@ impl MemoryId {
 
     /// Returns the id without the suffix of a copy, as it is written in the log.
     pub fn original(&self) -> Self {
-        let is_mark =
-            |mark: &str| mark.len() == COPY_DIGITS && mark.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        match self.0.rsplit_once('.') {
-            Some((stem, mark)) if is_mark(mark) && !stem.is_empty() => Self(stem.to_owned()),
-            _ => self.clone(),
-        }
+        Self(original_of_copy(&self.0).unwrap_or(&self.0).to_owned())
+    }
+
+    pub fn is_copy(&self) -> bool {
+        original_of_copy(&self.0).is_some()
     }
 
     /// Returns the prefix of the ids of copies, short enough that these ids are valid too.
@@ -309,6 +311,19 @@ impl fmt::Display for MemoryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
+}
+
+/// Returns the beginning of an id that people see and commands accept. The id of a copy is not cut, because it begins with the id of the
+/// original.
+pub fn short_id(id: &str) -> &str {
+    id.get(..SHOWN_LENGTH).filter(|_| original_of_copy(id).is_none()).unwrap_or(id)
+}
+
+/// Returns the part of a copy's id that is the id of the original.
+fn original_of_copy(id: &str) -> Option<&str> {
+    let is_mark =
+        |mark: &str| mark.len() == COPY_DIGITS && mark.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    id.rsplit_once('.').filter(|(stem, mark)| is_mark(mark) && !stem.is_empty()).map(|(stem, _)| stem)
 }
 
 /// Returns the SHA-256 of a text as 64 hexadecimal digits.
@@ -369,6 +384,17 @@ mod tests {
         for other in ["v1.2", "a.0000000g", ".0000000a", "a.0000000A"] {
             assert_eq!(MemoryId::parse(other).unwrap().original().as_str(), other);
         }
+    }
+
+    #[test]
+    fn only_the_id_of_a_copy_is_shown_in_full() {
+        let id = MemoryId::parse("0af312aa90bb").unwrap();
+        let copy = id.for_copy("MEMORY.md");
+        assert_eq!(
+            [short_id(id.as_str()), short_id(copy.as_str()), short_id("0af3")],
+            ["0af312aa", copy.as_str(), "0af3"]
+        );
+        assert_eq!([&id, &copy].map(MemoryId::is_copy), [false, true]);
     }
 
     #[test]

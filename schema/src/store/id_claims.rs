@@ -74,7 +74,7 @@ impl IdClaims {
 
     /// Passes the id of a deleted row to the best of the other entries that claim it.
     pub(crate) fn release_id(&mut self, rows: Rows<'_>, id: &MemoryId) -> rusqlite::Result<()> {
-        if id.original() != *id {
+        if id.is_copy() {
             return Ok(());
         }
         let (standing, _) = self.claimants(rows, id, None)?;

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use schema::files::layout::STORE_DIR;
+use schema::model::memory::short_id;
 use serde::Serialize;
 use tools::engine::{EditedMemory, Engine};
 use tools::error::ToolError;
 use tools::private_temp_dir::PrivateTempDir;
 
 use super::editor::run_editor;
-use super::output::{Printer, redaction_note, short_id};
+use super::output::{Printer, redaction_note};
 use crate::exit;
 
 #[derive(Debug, Args)]

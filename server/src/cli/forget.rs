@@ -69,7 +69,7 @@ pub(super) struct ConsentArguments {
     yes: bool,
 }
 
-pub(super) fn short_id(id: &str) -> ToolError {
+pub(super) fn too_short_id(id: &str) -> ToolError {
     ToolError::Invalid(format!("id {id:?} is too short: give at least {MIN_ID_LENGTH} characters"))
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn run_forget(engine: &mut Engine, printer: &Printer, arguments: Forg
         WordsMeaning::Text(text) => query = Some(text),
     }
     if let Some(id) = ids.iter().find(|id| id.trim().len() < MIN_ID_LENGTH) {
-        return Err(short_id(id).into());
+        return Err(too_short_id(id).into());
     }
     let until = until.map(|at| at.unix()).into_iter().chain(before.map(|at| at.unix() - 1)).min();
     let selection = Selection { ids, query, session, since: since.map(|at| at.unix()), until, kinds, path };

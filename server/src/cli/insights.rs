@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use schema::model::memory::short_id;
 use schema::tool::Evidence;
 use serde::Serialize;
 use tools::engine::{Engine, Insight};
 use tools::error::ToolError;
 
 use super::list::ListedMemory;
-use super::output::{DIM, KIND, Printer, notice_line, short_id};
+use super::output::{DIM, KIND, Printer, notice_line};
 use super::pager::PIPED_LIST_COLUMNS;
 use super::terminal_text::{clean_for_terminal, wrap};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use schema::model::memory::{MemoryId, MemoryType};
+use schema::model::memory::{MemoryId, MemoryType, short_id};
 use schema::model::moment::Moment;
 use schema::model::sharing::SharedState;
 use schema::store::{Locator, MemoryRow};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use tools::engine::{Engine, HistoryFilter};
 
 use super::filter_arguments::FilterArguments;
-use super::output::{DIM, KIND, Printer, STRONG, notice_line, short_id};
+use super::output::{DIM, KIND, Printer, STRONG, notice_line};
 use super::pager::{NARROW, PIPED_LIST_COLUMNS};
 use super::terminal_text::{display_width, fit_columns, group_thousands, one_line, pad_columns, wrap};
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
-use schema::model::memory::{MemoryId, MemoryType};
+use schema::model::memory::MemoryType;
 use schema::privacy::output_text::escape_json_text;
 use schema::tool::{LoadOutput, ReindexOutput, SearchOutput};
 use serde::Serialize;
@@ -191,12 +191,6 @@ fn ignore_closed_pipe(written: std::io::Result<()>) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-/// The beginning of an id, which commands accept. The id of a copy is not cut, because it begins with the id of the original.
-pub(crate) fn short_id(id: &str) -> &str {
-    let is_copy = MemoryId::parse(id).is_some_and(|id| id.original() != id);
-    id.get(..8).filter(|_| !is_copy).unwrap_or(id)
 }
 
 /// Formats the hits of a search.

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schema::model::memory::MemoryType;
+use schema::model::memory::{MemoryType, short_id};
 use schema::store::MemoryRow;
 use serde::Serialize;
 
 use super::list::ListedMemory;
-use super::output::{Printer, short_id};
+use super::output::Printer;
 use super::pager::{self, NARROW, PIPED_REPORT_COLUMNS};
 use super::terminal_text::{display_width, fit_columns};
 

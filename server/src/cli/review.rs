@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _};
 use clap::Args;
 use indicatif::ProgressBar;
 use schema::files::layout::STORE_DIR;
+use schema::model::memory::short_id;
 use schema::model::sharing::TEAM_DIR;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
@@ -19,7 +20,7 @@ use tools::engine::{
 use tools::error::ToolError;
 
 use super::confirm::{ask, ask_text, ask_unless_ended, is_yes};
-use super::output::{DIM, KIND, Printer, STRONG, short_id};
+use super::output::{DIM, KIND, Printer, STRONG};
 use super::pager::{self, PIPED_REPORT_COLUMNS};
 use super::team::next_step;
 use super::terminal_text::{clean_for_terminal, count_with_unit, display_width, wrap};

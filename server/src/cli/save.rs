@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use clap::Args;
 use schema::host::classifier::KINDS;
 use schema::host::classifier::likeliest_kind;
-use schema::model::memory::MemoryType;
+use schema::model::memory::{MemoryType, short_id};
 use schema::tool::{SaveInput, SaveOutput};
 use serde::Serialize;
 use tools::engine::Engine;
@@ -15,7 +15,7 @@ use tools::error::ToolError;
 use super::confirm::{ask_unless_ended, can_ask};
 use super::edit::text_or_stdin;
 use super::filter_arguments::{memory_type_parser, parse_memory_type};
-use super::output::{DIM, Printer, redaction_note, short_id};
+use super::output::{DIM, Printer, redaction_note};
 
 #[derive(Debug, Args)]
 pub(crate) struct SaveArguments {

@@ -10,7 +10,7 @@ use tools::engine::{Engine, HistoryFilter};
 use tools::error::ToolError;
 use tools::exchange::render_markdown;
 
-use super::forget::{MIN_ID_LENGTH, short_id};
+use super::forget::{MIN_ID_LENGTH, too_short_id};
 use super::insights::describe_evidence;
 use super::output::{DIM, Printer, notice_line};
 use super::terminal_text::{clean_for_terminal, wrap};
@@ -86,7 +86,7 @@ fn refuse_other_ids(engine: &mut Engine, what: &str) -> Result<(), ToolError> {
         let text = format!("{what:?} is a session, not a memory: jikime-memory list --session {what}");
         return Err(ToolError::Invalid(text));
     }
-    if what.len() < MIN_ID_LENGTH { Err(short_id(what)) } else { Ok(()) }
+    if what.len() < MIN_ID_LENGTH { Err(too_short_id(what)) } else { Ok(()) }
 }
 
 fn day_rows(engine: &Engine, date: NaiveDate) -> anyhow::Result<Vec<MemoryRow>> {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use schema::model::memory::short_id;
 use schema::model::moment::Moment;
 use schema::store::{Locator, RecallCount};
 use schema::tool::{StatsOutput, TypeCount};
@@ -11,7 +12,7 @@ use tools::engine::{DiskUsage, Engine, FilteredUsage, HistoryFilter, StoreUsage}
 
 use super::filter_arguments::FilterArguments;
 use super::list::ListedMemory;
-use super::output::{DIM, KIND, Printer, STRONG, short_id};
+use super::output::{DIM, KIND, Printer, STRONG};
 use super::pager::PIPED_REPORT_COLUMNS;
 use super::terminal_text::{
     clean_for_terminal, count_with_unit, display_width, fit_columns, format_bytes, group_thousands, pad_columns, wrap,

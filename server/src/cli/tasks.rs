@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use schema::model::memory::short_id;
 use serde::Serialize;
 use tools::engine::{Engine, Task, TaskState};
 
-use super::output::{DIM, Printer, STRONG, short_id};
+use super::output::{DIM, Printer, STRONG};
 use super::pager::PIPED_LIST_COLUMNS;
 use super::terminal_text::{count_with_unit, display_width, fit_columns, one_line};
 

@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 use chrono::NaiveDate;
 use clap::{Args, Subcommand};
 use schema::files::layout::{Layout, STORE_DIR};
+use schema::model::memory::short_id;
 use schema::model::moment::Moment;
 use schema::model::sharing::{SharedState, TEAM_DIR, author_from_name, team_author, team_path};
 use schema::settings::{self, SettingsOwner, toml_literal};
@@ -15,7 +16,7 @@ use tools::engine::{Engine, ShareOptions, TeamFinding, TeamOutcome};
 use tools::error::ToolError;
 
 use super::config_set::write_user_setting;
-use super::output::{DIM, KIND, Printer, STRONG, short_id};
+use super::output::{DIM, KIND, Printer, STRONG};
 use super::team_server::TeamServerCommand;
 use super::terminal_text::{clean_for_terminal, count_with_unit, one_line};
 use crate::exit;

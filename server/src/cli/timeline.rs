@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use schema::host::session_record::SUMMARY_LABELS;
-use schema::model::memory::MemoryType;
+use schema::model::memory::{MemoryType, short_id};
 use schema::store::Locator;
 use serde::Serialize;
 use tools::engine::{DaySummary, Engine, HistoryFilter, SessionDay};
 
 use super::filter_arguments::FilterArguments;
 use super::list::ListedMemory;
-use super::output::{DIM, KIND, Printer, STRONG, short_id};
+use super::output::{DIM, KIND, Printer, STRONG};
 use super::pager::{NARROW, PIPED_LIST_COLUMNS};
 use super::sessions::{render_counts, render_files, session_title, short_session_id};
 use super::terminal_text::{count_with_unit, display_width, fit_columns, one_line};

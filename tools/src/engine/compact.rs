@@ -12,9 +12,9 @@ const MINUTE: usize = "2026-01-28 10:30".len();
 
 impl Engine {
     /// The shortest beginning of an id that no other id has, of at least 8 characters.
-    fn short_id(&self, id: &str) -> Result<String, ToolError> {
+    fn unique_beginning(&self, id: &str) -> Result<String, ToolError> {
         // The id of a copy begins with the id of the original.
-        let is_copy = MemoryId::parse(id).is_none_or(|id| id.original() != id);
+        let is_copy = MemoryId::parse(id).is_none_or(|id| id.is_copy());
         for length in (SHORTEST..id.len()).step_by(4) {
             let Some(beginning) = id.get(..length).filter(|_| !is_copy) else { break };
             let memories = self.store.rows().ids_beginning_with(beginning)?.len();
@@ -26,7 +26,7 @@ impl Engine {
     }
 
     fn shorten_id(&self, id: &mut String) -> Result<(), ToolError> {
-        *id = self.short_id(id)?;
+        *id = self.unique_beginning(id)?;
         Ok(())
     }
 

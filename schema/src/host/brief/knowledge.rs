@@ -11,7 +11,7 @@ use super::recent_events::{READ_OF_TYPE, RecentEvents, newest, own};
 use crate::host::classifier::introduces_steps;
 use crate::host::code::changes::ChangeDetector;
 use crate::log::LONG_TERM_FILE;
-use crate::model::memory::{MemoryId, MemoryType};
+use crate::model::memory::{MemoryId, MemoryType, short_id};
 use crate::model::moment::Moment;
 use crate::model::sharing::{SharedState, team_author};
 use crate::model::state_note::{Phase, Standing};
@@ -23,9 +23,6 @@ use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
 
 /// How many memories of a type are compared with their code.
 const COMPARED_WITH_CODE: usize = 20;
-
-/// How many digits of an id are shown.
-const SHOWN_DIGITS: usize = 8;
 
 /// How many bytes of a task are searched for before the whole task.
 const TASK_BEGINNING: usize = 16;
@@ -386,9 +383,8 @@ fn without_sentence(text: &str, sentence: &str) -> String {
 /// Formats a memory: its text, the author if it is shared, its date and its id.
 pub(super) fn memory_line(mark: &str, text: &str, row: &MemoryRow) -> BriefLine {
     let id = row.memory.id.as_str();
-    let short: String = id.chars().take(SHOWN_DIGITS).collect();
     let author = team_author(&row.path).map(|author| format!("{author}, ")).unwrap_or_default();
-    let text = format!("{mark}{} ({author}{}, {short})", shortened(text, LONGEST_LINE), row.memory.at.date());
+    let text = format!("{mark}{} ({author}{}, {})", shortened(text, LONGEST_LINE), row.memory.at.date(), short_id(id));
     BriefLine { text, id: Some(id.to_owned()) }
 }
 

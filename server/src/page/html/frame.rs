@@ -320,11 +320,6 @@ pub(super) fn tabs(tabs: &[(&str, &str)], current: &str, language: Language) -> 
     }
 }
 
-/// The ids as people read them.
-pub(super) fn short_id(id: &str) -> String {
-    id.chars().take(8).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

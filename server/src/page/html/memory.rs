@@ -2,10 +2,11 @@
 
 use axum::extract::{Query, State};
 use maud::{Markup, html};
+use schema::model::memory::short_id;
 
 use super::frame::{
     IdQuery, View, action, chip, edit_form, flag_name, folded_form, hidden_fields, link, memory_item, percent_encoded,
-    short_id, type_name,
+    type_name,
 };
 use crate::dispatcher::ReadNeed;
 use crate::page::content::memory::{AboutMemory, Citation, OpenedMemory, cite, open, promotable_types};

@@ -2,9 +2,10 @@
 
 use axum::extract::{Query, State};
 use maud::{Markup, html};
+use schema::model::memory::short_id;
 use schema::model::sharing::team_author;
 
-use super::frame::{PartQuery, View, action, chip, folded_form, hidden_fields, link, short_id};
+use super::frame::{PartQuery, View, action, chip, folded_form, hidden_fields, link};
 use crate::diff::differences;
 use crate::page::content::review::{CandidateItem, ReviewedText, list};
 use crate::page::language::Language;

@@ -1,5 +1,6 @@
 //! Reads the text of an item, and finds its place.
 
+use schema::model::memory::short_id;
 use schema::store::{MemoryRow, SessionRow};
 use schema::tool::GetInput;
 use tools::engine::{Engine, HistoryFilter};
@@ -63,10 +64,9 @@ fn describe_row(row: &MemoryRow) -> String {
     if !memory.session_id.is_empty() {
         about.push_str(&format!(", session {}", short_session_id(&memory.session_id)));
     }
-    let short = |id: &str| id.get(..8).unwrap_or(id).to_owned();
     let supersedes = memory.attributes.supersedes.as_ref();
-    about.extend(supersedes.map(|id| format!(", supersedes {}", short(id.as_str()))));
-    about.extend(superseded_by.as_ref().map(|id| format!(", superseded by {}", short(id.as_str()))));
+    about.extend(supersedes.map(|id| format!(", supersedes {}", short_id(id.as_str()))));
+    about.extend(superseded_by.as_ref().map(|id| format!(", superseded by {}", short_id(id.as_str()))));
     if memory.attributes.pinned {
         about.push_str(", pinned");
     }
