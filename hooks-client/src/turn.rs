@@ -7,7 +7,7 @@ use std::path::Path;
 
 use schema::host::choice::{LastTurn, may_choose};
 use schema::host::code::anchored::CodePlace;
-use schema::host::conclusions::{self, ConclusionSource, Speaker};
+use schema::host::conclusions::{self, ConclusionSource};
 use schema::host::failed_topics;
 use schema::host::hook::{ToolUse, is_edit_tool};
 use schema::host::session_context;
@@ -169,7 +169,9 @@ impl HookSession<'_> {
         let prepared = prepare(self.new_draft(MemoryType::SubagentResult, report, self.now), self.sanitizer);
         let id = prepared.as_ref().map(PreparedMemory::id);
         let saved = self.save_prepared(&Vec::from_iter(prepared));
-        saved.and(self.save_prepared(&self.prepare_conclusions(id, Speaker::Agent, [text], &[])))
+        let concluded =
+            self.prepare_conclusions(id, &[], |said_in| conclusions::drafts(said_in, [text], self.sanitizer));
+        saved.and(self.save_prepared(&concluded))
     }
 
     /// Records the summary of a compaction and its open steps. Its other statements were recorded when they were said.
@@ -177,12 +179,9 @@ impl HookSession<'_> {
         let prepared = prepare(self.new_draft(MemoryType::SessionSummary, text.to_owned(), self.now), self.sanitizer);
         let source = prepared.as_ref().map(PreparedMemory::id);
         let saved = self.save_prepared(&Vec::from_iter(prepared));
-        if !self.settings.conclusions {
-            return saved;
-        }
-        let said_in = ConclusionSource { session_id: &self.session_id, source, speaker: Speaker::Agent, at: self.now };
-        let steps = conclusions::drafts_of_summary(&said_in, text, self.sanitizer);
-        saved.and(self.save_prepared(&self.prepare_anchored(steps, &[])))
+        let steps = self
+            .prepare_conclusions(source, &[], |said_in| conclusions::drafts_of_summary(said_in, text, self.sanitizer));
+        saved.and(self.save_prepared(&steps))
     }
 
     /// Returns the conclusions in the texts of a turn, and the decisions in the dialogues of the host.
@@ -192,16 +191,7 @@ impl HookSession<'_> {
         said: TurnTexts,
         files: &[String],
     ) -> Vec<PreparedMemory> {
-        let picked_in = ConclusionSource {
-            session_id: &self.session_id,
-            source: source.clone(),
-            speaker: Speaker::Person,
-            at: self.now,
-        };
-        let picked = conclusions::drafts_of_picked(&picked_in, said.picked);
-        let mut found = self.prepare_anchored(picked, files);
-        found.extend(self.prepare_conclusions(source, Speaker::Agent, said.texts.iter().map(String::as_str), files));
-        found
+        self.prepare_conclusions(source, files, |said_in| conclusions::drafts_of_turn(said_in, said, self.sanitizer))
     }
 
     fn texts_of_turn(&self, transcript: Option<&str>, next: Option<&str>) -> TurnTexts {
@@ -216,19 +206,18 @@ impl HookSession<'_> {
         prepared.map(|memory| place.anchored(memory, files)).collect()
     }
 
-    /// Returns the conclusions in the texts of an event.
-    fn prepare_conclusions<'t>(
+    /// Returns the conclusions that `find` draws from an event, unless the settings turn them off.
+    fn prepare_conclusions(
         &self,
         source: Option<MemoryId>,
-        speaker: Speaker,
-        texts: impl IntoIterator<Item = &'t str>,
         files: &[String],
+        find: impl FnOnce(&ConclusionSource<'_>) -> Vec<Draft>,
     ) -> Vec<PreparedMemory> {
         if !self.settings.conclusions {
             return Vec::new();
         }
-        let said_in = ConclusionSource { session_id: &self.session_id, source, speaker, at: self.now };
-        self.prepare_anchored(conclusions::drafts(&said_in, texts, self.sanitizer), files)
+        let said_in = ConclusionSource { session_id: &self.session_id, source, at: self.now };
+        self.prepare_anchored(find(&said_in), files)
     }
 
     /// Returns the conclusions in a prompt, which may pick something that the last answer offered.
@@ -238,13 +227,11 @@ impl HookSession<'_> {
         prompt: &str,
         transcript: Option<&str>,
     ) -> Vec<PreparedMemory> {
-        if !self.settings.conclusions {
-            return Vec::new();
-        }
-        let said_in = ConclusionSource { session_id: &self.session_id, source, speaker: Speaker::Person, at: self.now };
-        let path = transcript.filter(|_| may_choose(prompt));
-        let before = path.and_then(|path| last_turn(Path::new(path), prompt).ok()).unwrap_or_default();
-        self.prepare_anchored(conclusions::drafts_of_prompt(&said_in, prompt, &before, self.sanitizer), &[])
+        self.prepare_conclusions(source, &[], |said_in| {
+            let path = transcript.filter(|_| may_choose(prompt));
+            let before = path.and_then(|path| last_turn(Path::new(path), prompt).ok()).unwrap_or_default();
+            conclusions::drafts_of_prompt(said_in, prompt, &before, self.sanitizer)
+        })
     }
 
     /// Returns the conclusions since the last compaction, before their words leave the context. Most are known already. `open_prompt` is the
@@ -257,20 +244,19 @@ impl HookSession<'_> {
         let path = transcript.filter(|_| self.settings.conclusions);
         let said = path.and_then(|path| utterances(Path::new(path), ReadFrom::LastCompaction).ok());
         let mut before = LastTurn::default();
-        let said_by = |speaker, at| ConclusionSource { session_id: &self.session_id, source: None, speaker, at };
+        let said_at = |at| ConclusionSource { session_id: &self.session_id, source: None, at };
         let mut drafts: Vec<Draft> = Vec::new();
         let mut turn_start = 0;
         for said in said.into_iter().flatten() {
             match said {
                 Utterance::Prompt { text, at } => {
-                    let said_in = said_by(Speaker::Person, at);
                     turn_start = drafts.len();
-                    drafts.extend(conclusions::drafts_of_prompt(&said_in, &text, &before, self.sanitizer));
+                    drafts.extend(conclusions::drafts_of_prompt(&said_at(at), &text, &before, self.sanitizer));
                     before.begin(&text);
                 }
                 Utterance::Answer { text, at } => {
                     before.answer.clone_from(&text);
-                    drafts.extend(conclusions::drafts(&said_by(Speaker::Agent, at), [text.as_str()], self.sanitizer));
+                    drafts.extend(conclusions::drafts(&said_at(at), [text.as_str()], self.sanitizer));
                 }
                 Utterance::Summary { .. } => {}
             }

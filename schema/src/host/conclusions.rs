@@ -6,6 +6,7 @@ use crate::host::choice::{LastTurn, agrees, find_choice, is_offered};
 use crate::host::classifier::sentences::{Place, sentences};
 pub use crate::host::classifier::{Conclusion, Speaker};
 use crate::host::classifier::{classify, classify_loosely, summarized_steps};
+use crate::host::transcript::TurnTexts;
 use crate::intake::prepare::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
@@ -63,13 +64,12 @@ fn is_own_statement(text: &str, sentence: &Range<usize>, speaker: Speaker) -> bo
         && (speaker == Speaker::Person || !is_offered(said, text))
 }
 
-/// Where the texts come from, and who says them.
+/// Where the texts come from.
 #[derive(Debug, Clone)]
 pub struct ConclusionSource<'s> {
     pub session_id: &'s str,
     /// The memory of that event, if there is one.
     pub source: Option<MemoryId>,
-    pub speaker: Speaker,
     pub at: Moment,
 }
 
@@ -122,7 +122,7 @@ pub fn drafts_of_prompt(
     before: &LastTurn,
     sanitizer: &Sanitizer,
 ) -> Vec<Draft> {
-    let own = drafts(said_in, [prompt], sanitizer);
+    let own = drafts_by(Speaker::Person, said_in, [prompt], sanitizer);
     if [prompt, &before.prompt, &before.answer].iter().any(|text| text.len() > LONGEST_TEXT) {
         return own;
     }
@@ -141,9 +141,10 @@ pub fn drafts_of_prompt(
     [said_in.draft(MemoryType::Decision, picked)].into_iter().chain(others).collect()
 }
 
-/// Returns drafts of decisions that a person made by picking options.
-pub fn drafts_of_picked(said_in: &ConclusionSource<'_>, picked: Vec<String>) -> Vec<Draft> {
-    picked.into_iter().map(|text| said_in.draft(MemoryType::Decision, text)).collect()
+/// Returns drafts of what a turn concludes: the decisions of a person who picked options, and the conclusions of the agent.
+pub fn drafts_of_turn(said_in: &ConclusionSource<'_>, said: TurnTexts, sanitizer: &Sanitizer) -> Vec<Draft> {
+    let picked = said.picked.into_iter().map(|text| said_in.draft(MemoryType::Decision, text));
+    picked.chain(drafts(said_in, said.texts.iter().map(String::as_str), sanitizer)).collect()
 }
 
 /// Returns drafts of the open steps in the summary of a compaction.
@@ -157,13 +158,22 @@ pub fn drafts_of_summary(said_in: &ConclusionSource<'_>, summary: &str, sanitize
     distinct(said_in, own.map(|step| (MemoryType::Task, clean[step].to_owned())))
 }
 
-/// Returns drafts of the conclusions in texts.
+/// Returns drafts of the conclusions in texts of the agent.
 pub fn drafts<'t>(
     said_in: &ConclusionSource<'_>,
     texts: impl IntoIterator<Item = &'t str>,
     sanitizer: &Sanitizer,
 ) -> Vec<Draft> {
-    let found = texts.into_iter().flat_map(|text| conclusions(text, said_in.speaker, sanitizer));
+    drafts_by(Speaker::Agent, said_in, texts, sanitizer)
+}
+
+fn drafts_by<'t>(
+    speaker: Speaker,
+    said_in: &ConclusionSource<'_>,
+    texts: impl IntoIterator<Item = &'t str>,
+    sanitizer: &Sanitizer,
+) -> Vec<Draft> {
+    let found = texts.into_iter().flat_map(|text| conclusions(text, speaker, sanitizer));
     distinct(said_in, found.map(|found| (found.kind, found.text)))
 }
 
@@ -195,7 +205,7 @@ mod tests {
     fn conclusion_is_marked_as_automatic_and_has_a_source() {
         let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
         let source = MemoryId::parse("0af3");
-        let said_in = ConclusionSource { session_id: "s", source: source.clone(), speaker: Speaker::Agent, at };
+        let said_in = ConclusionSource { session_id: "s", source: source.clone(), at };
         let text = "We decided to keep the tokens in Redis.";
         let found = drafts(&said_in, [text, text, "Nothing else was said."], &Sanitizer::default());
         let attributes = MemoryAttributes { importance: Some(2), auto: true, source, ..MemoryAttributes::default() };
@@ -234,7 +244,7 @@ mod tests {
     #[test]
     fn steps_of_a_summary_are_tasks_once() {
         let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
-        let said_in = ConclusionSource { session_id: "s", source: None, speaker: Speaker::Agent, at };
+        let said_in = ConclusionSource { session_id: "s", source: None, at };
         let summary = "7. Pending Tasks:\n   - tell Kim\n   - [ ] renew the key (2026-01-28, 0af312aa)\n   - tell Kim\n\
                        8. Current Work:\n   We decided to keep the tokens in Redis.";
         let found = drafts_of_summary(&said_in, summary, &Sanitizer::default());
@@ -245,7 +255,7 @@ mod tests {
     #[test]
     fn picked_option_replaces_the_decisions_of_its_prompt() {
         let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
-        let said_in = ConclusionSource { session_id: "s", source: None, speaker: Speaker::Person, at };
+        let said_in = ConclusionSource { session_id: "s", source: None, at };
         let answered = "Two ways:\n1. keep the tokens in Redis\n2. keep them in Postgres\n\nWhich one do you want?";
         let before = LastTurn { prompt: String::new(), answer: answered.to_owned() };
         let found = drafts_of_prompt(&said_in, "1, because Redis is there already.", &before, &Sanitizer::default());

@@ -6,10 +6,10 @@ use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 
 use schema::host::choice::LastTurn;
-use schema::host::conclusions::{self, ConclusionSource, Speaker};
+use schema::host::conclusions::{self, ConclusionSource};
 use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolUse};
 use schema::host::track_buffer::{self, ToolUses};
-use schema::host::transcript::TURN_TEXTS;
+use schema::host::transcript::{TURN_TEXTS, TurnTexts};
 use schema::intake::prepare::{Draft, PreparedMemory, prepare};
 use schema::model::failure::FAILURE_IMPORTANCE;
 use schema::model::failure::topics_of;
@@ -55,10 +55,8 @@ struct ReplayTurn {
     used: Option<ToolUses>,
     /// The memory of its prompt.
     prompt: Option<MemoryId>,
-    /// Text between tool calls.
-    texts: Vec<String>,
-    /// Decisions by a person who picked options.
-    picked: Vec<String>,
+    /// Text between tool calls, and decisions by a person who picked options.
+    said: TurnTexts,
     answer: Option<PendingAnswer>,
     is_started: bool,
 }
@@ -112,7 +110,7 @@ impl<'s> TurnBuilder<'s> {
 
     /// Decisions by a person who picked options.
     pub(super) fn add_picked(&mut self, picked: Vec<String>) {
-        self.turn.picked.extend(picked);
+        self.turn.said.picked.extend(picked);
     }
 
     /// A prompt as a hook gets it: what the host injected is removed, and what the host wrote itself is no prompt.
@@ -148,7 +146,7 @@ impl<'s> TurnBuilder<'s> {
     pub(super) fn compact(&mut self, at: Moment) {
         self.add_answer_to_texts();
         self.end_tool_uses();
-        self.conclude_turn(at);
+        self.conclude_turn(None, at);
     }
 
     pub(super) fn add_answer(&mut self, id: Option<String>, text: String, at: Moment) {
@@ -209,7 +207,7 @@ impl<'s> TurnBuilder<'s> {
             }
             ReplayEvent::Reported(text) => {
                 let source = self.push_draft(MemoryType::SubagentResult, text.clone(), at);
-                self.emit_conclusions(source, &[text], at);
+                self.conclude(source, TurnTexts { texts: vec![text], picked: Vec::new() }, at);
             }
         }
     }
@@ -237,15 +235,12 @@ impl<'s> TurnBuilder<'s> {
                 } else {
                     self.push_draft(MemoryType::AssistantResponse, text.clone(), at)
                 };
-                let mut texts = std::mem::take(&mut self.turn.texts);
-                texts.push(text);
-                let source = source.or_else(|| self.turn.prompt.clone());
-                self.emit_picked(source.clone(), at);
-                self.emit_conclusions(source, &texts, at);
+                self.turn.said.texts.push(text);
+                self.conclude_turn(source, at);
             }
             answer => {
-                self.turn.texts.extend(answer.map(|answer| answer.text));
-                self.conclude_turn(at.or(self.last_at).unwrap_or_else(Moment::now));
+                self.turn.said.texts.extend(answer.map(|answer| answer.text));
+                self.conclude_turn(None, at.or(self.last_at).unwrap_or_else(Moment::now));
             }
         }
         self.turn.prompt = None;
@@ -265,52 +260,39 @@ impl<'s> TurnBuilder<'s> {
     /// Adds the current answer to the text between tools, because the model continued or was interrupted.
     fn add_answer_to_texts(&mut self) {
         if let Some(answer) = &self.turn.answer {
-            self.turn.texts.push(answer.text.clone());
+            let texts = &mut self.turn.said.texts;
+            texts.push(answer.text.clone());
             // Keeps only the last texts of a long turn.
-            let length = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
-            while length(&self.turn.texts) > TURN_TEXTS {
-                self.turn.texts.remove(0);
+            while texts.iter().map(String::len).sum::<usize>() > TURN_TEXTS {
+                texts.remove(0);
             }
         }
     }
 
-    /// Extracts conclusions from a turn without an answer.
-    fn conclude_turn(&mut self, at: Moment) {
-        let texts = std::mem::take(&mut self.turn.texts);
-        self.emit_picked(self.turn.prompt.clone(), at);
-        self.emit_conclusions(self.turn.prompt.clone(), &texts, at);
+    /// Extracts conclusions from a turn. `answer` is the memory of its answer.
+    fn conclude_turn(&mut self, answer: Option<MemoryId>, at: Moment) {
+        let said = std::mem::take(&mut self.turn.said);
+        self.conclude(answer.or_else(|| self.turn.prompt.clone()), said, at);
+    }
+
+    fn conclude(&mut self, source: Option<MemoryId>, said: TurnTexts, at: Moment) {
+        let drafts = |said_in: &_| conclusions::drafts_of_turn(said_in, said, self.context.sanitizer);
+        self.push_conclusions(self.said_in(source, at).as_ref().map(drafts));
     }
 
     fn conclude_prompt(&mut self, text: &str, at: Moment) {
-        if self.settings.conclusions {
-            let (session_id, source) = (self.context.session_id.clone(), self.turn.prompt.clone());
-            let said_in = ConclusionSource { session_id: &session_id, source, speaker: Speaker::Person, at };
-            let drafts = conclusions::drafts_of_prompt(&said_in, text, &self.last_turn, self.context.sanitizer);
-            self.push_conclusions(drafts);
-        }
+        let drafts =
+            |said_in: &_| conclusions::drafts_of_prompt(said_in, text, &self.last_turn, self.context.sanitizer);
+        self.push_conclusions(self.said_in(self.turn.prompt.clone(), at).as_ref().map(drafts));
     }
 
-    /// Emits the decisions that the person picked in this turn.
-    fn emit_picked(&mut self, source: Option<MemoryId>, at: Moment) {
-        let picked = std::mem::take(&mut self.turn.picked);
-        if self.settings.conclusions {
-            let session_id = self.context.session_id.clone();
-            let said_in = ConclusionSource { session_id: &session_id, source, speaker: Speaker::Person, at };
-            self.push_conclusions(conclusions::drafts_of_picked(&said_in, picked));
-        }
+    /// The source of conclusions, unless the settings turn them off.
+    fn said_in(&self, source: Option<MemoryId>, at: Moment) -> Option<ConclusionSource<'_>> {
+        self.settings.conclusions.then_some(ConclusionSource { session_id: &self.context.session_id, source, at })
     }
 
-    fn emit_conclusions(&mut self, source: Option<MemoryId>, texts: &[String], at: Moment) {
-        if self.settings.conclusions {
-            let session_id = self.context.session_id.clone();
-            let said_in = ConclusionSource { session_id: &session_id, source, speaker: Speaker::Agent, at };
-            let texts = texts.iter().map(String::as_str);
-            self.push_conclusions(conclusions::drafts(&said_in, texts, self.context.sanitizer));
-        }
-    }
-
-    fn push_conclusions(&mut self, drafts: Vec<Draft>) {
-        for mut draft in drafts {
+    fn push_conclusions(&mut self, drafts: Option<Vec<Draft>>) {
+        for mut draft in drafts.unwrap_or_default() {
             draft.attributes.metadata = self.metadata();
             self.ready.extend(prepare(draft, self.context.sanitizer));
         }
@@ -325,7 +307,7 @@ impl<'s> TurnBuilder<'s> {
         }
         let is_open = self.is_turn_open();
         self.add_answer_to_texts();
-        self.conclude_turn(self.last_at.unwrap_or_else(Moment::now));
+        self.conclude_turn(None, self.last_at.unwrap_or_else(Moment::now));
         is_open
     }
 
