@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use schema::files::crash_point;
-use schema::intake::capture::{COPY_SECONDS, REPEAT_SECONDS, append_all, append_notes, repeated_by, settled_by};
+use schema::intake::capture::{
+    COPY_SECONDS, REPEAT_SECONDS, append_all, append_notes, find_same_text, repeated_by, settled_by,
+};
 use schema::intake::prepare::{Destination, PreparedMemory};
 use schema::log::LogKind;
 use schema::model::failure::{Success, signature};
@@ -261,24 +263,13 @@ impl BulkImporter {
     /// Whether capture would have skipped it: the same text in the session within a minute, a copy by the host into another
     /// session, a conclusion drawn before, or an answer repeated without a prompt in between.
     fn is_duplicate(&self, store: &Store, memory: &Memory, log: LogKind) -> Result<bool, StoreError> {
-        let long_term = log == LogKind::LongTerm;
         let rows = store.rows();
-        if self.seen.contains(memory, long_term) {
+        if self.seen.contains(memory, log == LogKind::LongTerm) || find_same_text(rows, memory, log)?.is_some() {
             return Ok(true);
         }
-        let bound = |seconds: i64| Moment::from_unix(memory.at.unix() + seconds, Some(0)).map(|at| at.utc());
-        let around = |reach: i64| (bound(-reach).unwrap_or_default(), bound(reach).unwrap_or_default());
-        let (from, to) = around(REPEAT_SECONDS);
-        for in_long_term in if long_term { &[true][..] } else { &[false, true] } {
-            if rows.find_duplicate(memory, *in_long_term, &from, &to)?.is_some() {
-                return Ok(true);
-            }
-        }
-        if !memory.kind.is_event() {
-            return Ok(rows.find_same_conclusion(memory, long_term)?.is_some());
-        }
-        let (from, to) = around(COPY_SECONDS);
-        if rows.has_text_between(memory, &from, &to)? {
+        let bound =
+            |seconds| Moment::from_unix(memory.at.unix() + seconds, Some(0)).map(|at| at.utc()).unwrap_or_default();
+        if memory.kind.is_event() && rows.has_text_between(memory, &bound(-COPY_SECONDS), &bound(COPY_SECONDS))? {
             return Ok(true);
         }
         if memory.kind == MemoryType::AssistantResponse && !self.seen.said.contains_key(&memory.session_id) {

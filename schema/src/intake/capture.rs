@@ -351,10 +351,22 @@ fn assign_free_id(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlit
     Ok(None)
 }
 
-/// Returns the memory with another id that this text repeats: the same text in this session a moment ago, an answer without a new prompt
-/// (hosts end a turn again after a hook or a background task continued it), or the same conclusion at any time. A memory in a log does not
-/// count for a text that is saved to long-term memory.
+/// Returns the memory with another id that this text repeats: one with the same text, or an answer without a new prompt, because hosts end a
+/// turn again after a hook or a background task continued it.
 fn find_duplicate(rows: Rows<'_>, memory: &Memory, kind: LogKind) -> rusqlite::Result<Option<MemoryRow>> {
+    let found = find_same_text(rows, memory, kind)?;
+    if found.is_some() || memory.kind != MemoryType::AssistantResponse || memory.session_id.is_empty() {
+        return Ok(found);
+    }
+    let is_same = |row: &MemoryRow| row.memory.kind == memory.kind && row.memory.content == memory.content;
+    let Some(same) = rows.last_utterance(&memory.session_id)?.filter(is_same) else { return Ok(None) };
+    // Compare sequence numbers, because the clock may have gone back.
+    Ok((!rows.has_prompt_since(&memory.session_id, same.seq)?).then_some(same))
+}
+
+/// Returns the memory with the same text: in this session a moment ago, or the same conclusion at any time. A memory in a log does not
+/// count for a text that is saved to long-term memory.
+pub fn find_same_text(rows: Rows<'_>, memory: &Memory, kind: LogKind) -> rusqlite::Result<Option<MemoryRow>> {
     let long_term = kind == LogKind::LongTerm;
     let bound = |seconds| Moment::from_unix(memory.at.unix() + seconds, Some(0)).map(|at| at.utc()).unwrap_or_default();
     let places = if long_term { &[true][..] } else { &[false, true] };
@@ -365,12 +377,6 @@ fn find_duplicate(rows: Rows<'_>, memory: &Memory, kind: LogKind) -> rusqlite::R
         {
             return Ok(Some(row));
         }
-    }
-    if memory.kind == MemoryType::AssistantResponse && !memory.session_id.is_empty() {
-        let is_same = |row: &MemoryRow| row.memory.kind == memory.kind && row.memory.content == memory.content;
-        let Some(same) = rows.last_utterance(&memory.session_id)?.filter(is_same) else { return Ok(None) };
-        // Compare sequence numbers, because the clock may have gone back.
-        return Ok((!rows.has_prompt_since(&memory.session_id, same.seq)?).then_some(same));
     }
     if memory.kind.is_event() {
         return Ok(None);
