@@ -124,8 +124,8 @@ impl BulkImporter {
     }
 
     /// Stores a batch in order of time.
-    pub fn import(&mut self, store: &mut Store, mut arrivals: Vec<IncomingMemory>) -> Result<(), StoreError> {
-        arrivals.sort_by_key(|arrival| arrival.prepared.draft().at);
+    pub fn import(&mut self, store: &mut Store, mut batch: Vec<IncomingMemory>) -> Result<(), StoreError> {
+        batch.sort_by_key(|incoming| incoming.prepared.draft().at);
         if self.mode == ImportMode::Write {
             store.require_writable()?;
         }
@@ -133,11 +133,11 @@ impl BulkImporter {
         let mut new: BTreeMap<String, (LogKind, Vec<Memory>)> = BTreeMap::new();
         let mut redactions = 0;
         let (mut notes, mut successes): (Vec<StateNote>, Vec<(MemoryId, Success)>) = (Vec::new(), Vec::new());
-        for arrival in arrivals {
-            match self.decide(store, &arrival)? {
+        for incoming in batch {
+            match self.decide(store, &incoming)? {
                 ImportDecision::Duplicate => {
                     self.outcome.duplicates += 1;
-                    notes.extend(original_notes(&arrival, None));
+                    notes.extend(original_notes(&incoming, None));
                 }
                 ImportDecision::Forgotten => self.outcome.forgotten += 1,
                 ImportDecision::Repeats(note) => {
@@ -145,17 +145,17 @@ impl BulkImporter {
                     notes.push(note);
                 }
                 ImportDecision::New(id, log) => {
-                    notes.extend(original_notes(&arrival, Some(&id)));
-                    successes.extend(arrival.prepared.succeeded().iter().map(|success| (id.clone(), success.clone())));
-                    let memory = Memory { id, ..arrival.prepared.to_memory() };
+                    notes.extend(original_notes(&incoming, Some(&id)));
+                    successes.extend(incoming.prepared.succeeded().iter().map(|success| (id.clone(), success.clone())));
+                    let memory = Memory { id, ..incoming.prepared.to_memory() };
                     self.seen.add(&memory, log == LogKind::LongTerm);
                     if self.mode == ImportMode::DryRun {
-                        self.outcome.preview(&memory, arrival.prepared.redactions());
+                        self.outcome.preview(&memory, incoming.prepared.redactions());
                         continue;
                     }
                     *self.outcome.imported.entry(memory.kind).or_default() += 1;
                     self.outcome.sessions.insert(memory.session_id.clone());
-                    redactions += arrival.prepared.redactions();
+                    redactions += incoming.prepared.redactions();
                     new.entry(log.file_name()).or_insert((log, Vec::new())).1.push(memory);
                 }
             }
@@ -192,19 +192,19 @@ impl BulkImporter {
         Ok(())
     }
 
-    fn decide(&mut self, store: &Store, arrival: &IncomingMemory) -> Result<ImportDecision, StoreError> {
-        let draft = arrival.prepared.draft();
+    fn decide(&mut self, store: &Store, incoming: &IncomingMemory) -> Result<ImportDecision, StoreError> {
+        let draft = incoming.prepared.draft();
         if self.forgotten.contains(&draft.content) || self.forgotten.contains_session(&draft.session_id) {
             return Ok(ImportDecision::Forgotten);
         }
-        let log = match (&arrival.exact, draft.destination) {
+        let log = match (&incoming.exact, draft.destination) {
             (Some(exact), _) => exact.log,
             (None, Destination::LongTerm) => LogKind::LongTerm,
             (None, Destination::DailyLog) => LogKind::Daily(draft.at.date()),
         };
-        let memory = arrival.prepared.to_memory();
+        let memory = incoming.prepared.to_memory();
         let is_event = !log.has_id(&memory);
-        let known = match &arrival.exact {
+        let known = match &incoming.exact {
             Some(exact) if self.has_id(store, &exact.id)? => true,
             // A moved event keeps its id in a comment, which this line of the export lacks.
             Some(exact) if is_event && !is_derived_id(&exact.id, &memory) => {
@@ -216,12 +216,12 @@ impl BulkImporter {
         if known {
             return Ok(ImportDecision::Duplicate);
         }
-        if arrival.exact.is_none()
+        if incoming.exact.is_none()
             && let Some(settled) = self.repeats(store, &memory)?
         {
             return Ok(settled);
         }
-        let id = match &arrival.exact {
+        let id = match &incoming.exact {
             // Its comment carries the id.
             Some(exact) if !is_event => exact.id.original(),
             _ => self.free_id(store, &memory)?,
@@ -313,8 +313,8 @@ impl SeenMemories {
 }
 
 /// The changes of a memory's state in the exporting store, about the memory with this id or else its own.
-fn original_notes(arrival: &IncomingMemory, id: Option<&MemoryId>) -> Vec<StateNote> {
-    let Some(OriginalEntry { id: own, notes, .. }) = &arrival.exact else { return Vec::new() };
+fn original_notes(incoming: &IncomingMemory, id: Option<&MemoryId>) -> Vec<StateNote> {
+    let Some(OriginalEntry { id: own, notes, .. }) = &incoming.exact else { return Vec::new() };
     notes.iter().map(|note| StateNote { about: id.unwrap_or(own).clone(), ..note.clone() }).collect()
 }
 

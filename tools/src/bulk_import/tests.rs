@@ -19,11 +19,11 @@ fn store() -> (tempfile::TempDir, Store) {
 
 fn keep(store: &mut Store, drafts: &[Draft]) -> ImportOutcome {
     let mut bulk = BulkImporter::new(store, ImportMode::Write).unwrap();
-    let arrival = |draft: &Draft| IncomingMemory {
+    let incoming = |draft: &Draft| IncomingMemory {
         prepared: prepare(draft.clone(), &Sanitizer::default()).unwrap(),
         exact: None,
     };
-    bulk.import(store, drafts.iter().map(arrival).collect()).unwrap();
+    bulk.import(store, drafts.iter().map(incoming).collect()).unwrap();
     bulk.outcome
 }
 

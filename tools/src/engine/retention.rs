@@ -110,7 +110,7 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let now = Moment::from_unix(1_800_000_000, Some(0)).unwrap();
-        let arrivals = (0..22).map(|n| {
+        let incoming = (0..22).map(|n| {
             let draft = Draft {
                 attributes: MemoryAttributes { pinned: n == 12, ..MemoryAttributes::default() },
                 ..Draft::new(
@@ -123,7 +123,7 @@ mod tests {
             IncomingMemory { prepared: prepare(draft, &Sanitizer::default()).unwrap(), exact: None }
         });
         let mut bulk = BulkImporter::new(&engine.store, ImportMode::Write).unwrap();
-        bulk.import(&mut engine.store, arrivals.collect()).unwrap();
+        bulk.import(&mut engine.store, incoming.collect()).unwrap();
         engine.refresh(&mut Control::default()).unwrap();
         let clearing = |older_than, keep_bytes, also: &[MemoryType]| RetentionPolicy {
             older_than,

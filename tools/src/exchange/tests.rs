@@ -72,8 +72,8 @@ fn import(store: &mut Store, mut memories: Vec<ExportedMemory>) -> crate::bulk_i
     memories.sort_by_key(ExportedMemory::is_copy);
     let mut bulk = BulkImporter::new(store, ImportMode::Write).unwrap();
     for memories in memories.chunks(BATCH) {
-        let arrival = |memory: &ExportedMemory| memory.clone().into_incoming(&Sanitizer::default()).unwrap();
-        bulk.import(store, memories.iter().filter_map(arrival).collect()).unwrap();
+        let incoming = |memory: &ExportedMemory| memory.clone().into_incoming(&Sanitizer::default()).unwrap();
+        bulk.import(store, memories.iter().filter_map(incoming).collect()).unwrap();
     }
     sync(store);
     bulk.outcome

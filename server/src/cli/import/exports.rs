@@ -180,15 +180,15 @@ impl ExportReader {
         let is_copy = memory.as_ref().is_ok_and(ExportedMemory::is_copy);
         let odd = memory.as_ref().map(|memory| memory.odd.clone()).unwrap_or_default();
         match memory.and_then(|memory| memory.into_incoming(&self.session.loaded.sanitizer)) {
-            Ok(arrival) => {
+            Ok(incoming) => {
                 self.imported += 1;
                 if !odd.is_empty() {
                     let odd = odd.join(", ");
                     self.rejected.push(format!("{} {odd}: {IGNORED_FIELD}", place()));
                 }
-                match arrival {
+                match incoming {
                     Some(copy) if is_copy => self.copies.push(copy),
-                    Some(arrival) => self.session.add(arrival)?,
+                    Some(incoming) => self.session.add(incoming)?,
                     None => {}
                 }
             }

@@ -205,8 +205,8 @@ impl ImportSession {
         }
     }
 
-    pub(super) fn add(&mut self, arrival: IncomingMemory) -> Result<(), ToolError> {
-        self.pending.push(arrival);
+    pub(super) fn add(&mut self, incoming: IncomingMemory) -> Result<(), ToolError> {
+        self.pending.push(incoming);
         if self.pending.len() >= BATCH { self.flush() } else { Ok(()) }
     }
 
@@ -223,8 +223,8 @@ impl ImportSession {
         let marks = std::mem::take(&mut self.import_marks);
         match &mut self.open {
             None => {
-                for arrival in waiting {
-                    self.reported.preview(&arrival.prepared.to_memory(), arrival.prepared.redactions());
+                for incoming in waiting {
+                    self.reported.preview(&incoming.prepared.to_memory(), incoming.prepared.redactions());
                 }
             }
             Some((store, bulk)) => {
