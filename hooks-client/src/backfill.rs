@@ -1,11 +1,10 @@
 //! Starts `jikime-memory embed-backfill`, which makes vectors of memories that were stored while no server ran, and does not wait for it.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use schema::files::environment;
 use schema::files::layout::Layout;
-use schema::files::lock::FileLock;
+use schema::intake::queue;
 use schema::settings::{EmbeddingProvider, Settings};
 
 /// Turns the backfill off, for people who want no process that outlives a session.
@@ -21,7 +20,7 @@ pub(crate) fn start_backfill(layout: &Layout, settings: &Settings) {
         return;
     }
     // A server that answers hooks makes vectors as well.
-    if FileLock::acquire(&layout.queue_lock(), Duration::ZERO).is_err() {
+    if queue::is_served(layout) {
         return;
     }
     // If only the hooks client is installed, there is no program to start.

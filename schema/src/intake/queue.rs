@@ -14,6 +14,7 @@ pub use frame::{LINE_LIMIT, QueueReply, QueueRequest, RecalledMemory};
 pub use platform::connect;
 
 use crate::files::layout::Layout;
+use crate::files::lock::{FileLock, LockError};
 use crate::intake::prepare::PreparedMemory;
 use crate::privacy::sanitizer::Sanitizer;
 
@@ -25,6 +26,12 @@ const CAPTURE_TIMEOUT: Duration = Duration::from_millis(150);
 
 /// How long the server may take for a search while a person waits.
 const RECALL_TIMEOUT: Duration = Duration::from_millis(80);
+
+/// Whether a server answers the queue of this store. An I/O error means that none does.
+pub fn is_served(layout: &Layout) -> bool {
+    let lock = layout.queue_lock();
+    lock.exists() && matches!(FileLock::acquire(&lock, Duration::ZERO), Err(LockError::Busy(_)))
+}
 
 /// Sends memories to the running server. Returns `false` if it did not confirm that all are stored. They may be stored all the same;
 /// storing them again is harmless.
@@ -174,6 +181,18 @@ mod tests {
     use std::thread;
 
     use super::*;
+
+    #[test]
+    fn store_is_served_while_its_queue_is_locked() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        fs::create_dir_all(layout.store_dir()).unwrap();
+        assert!(!is_served(&layout) && !layout.queue_lock().exists());
+        let lock = FileLock::acquire(&layout.queue_lock(), Duration::ZERO).unwrap();
+        assert!(is_served(&layout));
+        drop(lock);
+        assert!(!is_served(&layout));
+    }
 
     #[test]
     fn server_is_found_after_empty_dir_and_stale_socket() {

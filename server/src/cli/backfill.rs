@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use schema::files::layout::Layout;
 use schema::files::lock::FileLock;
+use schema::intake::queue;
 
 use super::opening::open_engine;
 use super::terminal_text::count_with_unit;
@@ -43,7 +44,7 @@ pub(super) fn run_backfill(project: &Path, session_id: Option<&str>) -> anyhow::
         thread::sleep(MAX_TIME);
         process::exit(0);
     })?;
-    let mut control = Control::default().cancelled_if(|| Instant::now() >= end || is_store_served(&layout));
+    let mut control = Control::default().cancelled_if(|| Instant::now() >= end || queue::is_served(&layout));
     let mut engine = open_engine(project)?;
     engine.refresh(&mut control)?;
     let mut embedded = 0;
@@ -57,9 +58,4 @@ pub(super) fn run_backfill(project: &Path, session_id: Option<&str>) -> anyhow::
         exit::print_status(&format!("{} made", count_with_unit(embedded as u64, "vector")));
     }
     Ok(())
-}
-
-/// Whether a server is running, which embeds pending texts.
-fn is_store_served(layout: &Layout) -> bool {
-    FileLock::acquire(&layout.queue_lock(), Duration::ZERO).is_err()
 }

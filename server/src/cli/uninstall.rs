@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use clap::Args;
 use schema::files::layout::Layout;
-use schema::files::lock::{FileLock, LockError};
 use schema::files::project::personal_project;
 use schema::files::store_file;
+use schema::intake::queue;
 use schema::log::{LONG_TERM_FILE, LogKind};
 use schema::model::sharing::is_team_file;
 use schema::model::word_list::WordList;
@@ -191,13 +190,13 @@ fn store_fate(project: &Path, arguments: &UninstallArguments, is_used: bool) -> 
         return Ok(StoreFate::None);
     }
     if arguments.purge {
-        if is_store_served(&layout) {
+        if queue::is_served(&layout) {
             let text = "a server is running in this project; quit its host first, so that it saves nothing more";
             return Err(ToolError::Unavailable(text.to_owned()).into());
         }
         return Ok(StoreFate::Deleted);
     }
-    Ok(if arguments.host.is_empty() && !is_used && is_store_empty(&layout) && !is_store_served(&layout) {
+    Ok(if arguments.host.is_empty() && !is_used && is_store_empty(&layout) && !queue::is_served(&layout) {
         StoreFate::Emptied
     } else {
         StoreFate::Kept
@@ -226,7 +225,7 @@ fn delete_unused_personal(places: &HostDirs) -> anyhow::Result<()> {
     if detect_all(places, None).iter().any(DetectedPart::serves_personal) {
         return Ok(());
     }
-    if layout.store_dir().exists() && is_store_empty(&layout) && !is_store_served(&layout) {
+    if layout.store_dir().exists() && is_store_empty(&layout) && !queue::is_served(&layout) {
         delete_store(&personal.root)?;
     }
     // Non-empty folders stay.
@@ -234,11 +233,6 @@ fn delete_unused_personal(places: &HostDirs) -> anyhow::Result<()> {
         let _ = fs::remove_dir(folder);
     }
     Ok(())
-}
-
-fn is_store_served(layout: &Layout) -> bool {
-    layout.queue_lock().exists()
-        && matches!(FileLock::acquire(&layout.queue_lock(), Duration::ZERO), Err(LockError::Busy(_)))
 }
 
 /// Whether the store has no memories, no queued events and no files of others.

@@ -1,9 +1,6 @@
 //! `memory_stats`: figures and problems of a store.
 
-use std::time::Duration;
-
-use schema::files::layout::Layout;
-use schema::files::lock::{FileLock, LockError};
+use schema::intake::queue::is_served;
 use schema::intake::spool;
 use schema::model::moment::Moment;
 use schema::settings;
@@ -46,7 +43,8 @@ pub(super) fn collect_stats(store: &Store, index: &Index, notes: &[String]) -> R
         last_indexed: last_indexed.max(store.last_synced()?),
         redactions,
         queue: spool::count(store.layout()) as u64,
-        queue_answered_by: queue_owner(store.layout()),
+        // Only the server that answers can say that it does.
+        queue_answered_by: if is_served(store.layout()) { QueueOwner::AnotherServer } else { QueueOwner::Nobody },
         problems,
     })
 }
@@ -59,14 +57,6 @@ fn encoding_problem(store: &Store) -> Option<String> {
     let more = if found.len() > MAX_FILES { format!(" and {} more", found.len() - MAX_FILES) } else { String::new() };
     let named = found.iter().take(MAX_FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
     (!found.is_empty()).then(|| format!("not UTF-8 text, so only partly readable: {named}{more}; save as UTF-8"))
-}
-
-/// Whether any server holds the queue lock. Only that server itself can say which.
-fn queue_owner(layout: &Layout) -> QueueOwner {
-    match FileLock::acquire(&layout.queue_lock(), Duration::ZERO) {
-        Err(LockError::Busy(_)) => QueueOwner::AnotherServer,
-        Ok(_) | Err(LockError::Io { .. }) => QueueOwner::Nobody,
-    }
 }
 
 #[cfg(test)]
