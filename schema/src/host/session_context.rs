@@ -71,13 +71,12 @@ pub struct GivenMemory {
 
 /// Returns what a session was given, in order, or nothing if its record cannot be read.
 pub fn given_memories(layout: &Layout, session_id: &str) -> Vec<GivenMemory> {
-    let text = read(&layout.session_file(session_id, GIVEN)).unwrap_or_default();
     let parsed = |line: &str| {
         let mut words = line.splitn(3, ' ');
         let how = Given::of_name(words.next()?)?;
         Some(GivenMemory { how, at: Moment::parse_rfc3339(words.next()?)?, id: words.next()?.to_owned() })
     };
-    text.lines().filter_map(parsed).collect()
+    read(&layout.session_file(session_id, GIVEN)).lines().filter_map(parsed).collect()
 }
 
 /// Records that a session was given these memories.
@@ -120,19 +119,17 @@ pub fn record_acknowledgement(layout: &Layout, session_id: &str) -> Result<(), S
 
 /// Returns how many prompts of a session only agreed.
 pub fn count_acknowledgements(layout: &Layout, session_id: &str) -> u64 {
-    let text = read(&layout.session_file(session_id, GIVEN)).unwrap_or_default();
-    text.lines().filter(|line| line.starts_with(AGREED)).count() as u64
+    read(&layout.session_file(session_id, GIVEN)).lines().filter(|line| line.starts_with(AGREED)).count() as u64
 }
 
 /// Whether the start of a session is recorded.
 pub fn has_recorded_start(layout: &Layout, session_id: &str) -> bool {
-    let text = read(&layout.session_file(session_id, GIVEN)).unwrap_or_default();
-    text.lines().any(|line| line.starts_with(BEGAN))
+    read(&layout.session_file(session_id, GIVEN)).lines().any(|line| line.starts_with(BEGAN))
 }
 
 /// Returns the record of a session's first start, or an empty one if it cannot be read.
 pub fn recorded_start(layout: &Layout, session_id: &str) -> SessionPlace {
-    let text = read(&layout.session_file(session_id, GIVEN)).unwrap_or_default();
+    let text = read(&layout.session_file(session_id, GIVEN));
     let json = text.lines().find_map(|line| line.strip_prefix(BEGAN)?.splitn(3, ' ').nth(2));
     let fields = json.and_then(|json| serde_json::from_str(json).ok());
     fields.as_ref().map(SessionPlace::of).unwrap_or_default()
@@ -171,7 +168,7 @@ pub fn given_times(layout: &Layout) -> GivenTimes {
     let mut times = GivenTimes::default();
     let files = fs::read_dir(layout.track_dir()).into_iter().flatten().filter_map(|item| Some(item.ok()?.path()));
     for path in files.filter(|path| path.extension().is_some_and(|ending| ending == GIVEN)) {
-        for line in read(&path).unwrap_or_default().lines() {
+        for line in read(&path).lines() {
             let mut words = line.splitn(3, ' ');
             let (how, at, id) = (words.next(), words.next().and_then(Moment::parse_rfc3339), words.next());
             let Some(at) = at.map(|at| at.unix()) else { continue };
@@ -204,8 +201,10 @@ fn append(layout: &Layout, session_id: &str, lines: &str) -> Result<(), StoreErr
     Ok(())
 }
 
-fn read(path: &Path) -> io::Result<String> {
-    io::read_to_string(store_file::open(path)?.take(LARGEST_FILE))
+/// Returns the text of a record, or nothing if it cannot be read.
+fn read(path: &Path) -> String {
+    let text = store_file::open(path).and_then(|file| io::read_to_string(file.take(LARGEST_FILE)));
+    text.unwrap_or_default()
 }
 
 fn open_and_read(layout: &Layout, session_id: &str) -> Result<(File, String), StoreError> {
