@@ -17,16 +17,6 @@ const SEARCHED: usize = 200;
 /// The longest text of a memory, in characters.
 const LONGEST_TEXT: usize = 260;
 
-/// The types that say what to know about a file. Events only say that something happened.
-const TYPES: [MemoryType; 6] = [
-    MemoryType::Convention,
-    MemoryType::Decision,
-    MemoryType::Architecture,
-    MemoryType::Pattern,
-    MemoryType::ErrorFix,
-    MemoryType::Learning,
-];
-
 /// Returns recalled memories as context for the model, or `None` if there are no memories.
 pub fn recall_context(memories: &[RecalledMemory]) -> Option<String> {
     let lines: String = memories.iter().map(recalled_line).collect();
@@ -46,7 +36,7 @@ fn recalled_line(memory: &RecalledMemory) -> String {
 /// Returns the memories that name a file by its path or its name, the ones that were saved on purpose first, then the newest.
 pub fn memories_naming(rows: Rows<'_>, path: &str) -> rusqlite::Result<Vec<RecalledMemory>> {
     let mut found: Vec<MemoryRow> = Vec::new();
-    for kind in TYPES {
+    for kind in MemoryType::PROJECT_KNOWLEDGE {
         let filter = MemoryFilter { kind: Some(kind), sharing: SharingFilter::Own, ..MemoryFilter::default() };
         let named = rows.list(&filter, SEARCHED)?.into_iter().filter(|row| names(&row.memory.content, path));
         found.extend(named.filter(|row| row.superseded_by.is_none() && row.state.phase == Phase::Open));

@@ -116,6 +116,10 @@ impl MemoryType {
     pub const STATEMENTS: [Self; 5] =
         [Self::Decision, Self::Convention, Self::Architecture, Self::Pattern, Self::Preference];
 
+    /// The types that say what holds for a project. Their order is that in which they are shown for a file.
+    pub const PROJECT_KNOWLEDGE: [Self; 6] =
+        [Self::Convention, Self::Decision, Self::Architecture, Self::Pattern, Self::ErrorFix, Self::Learning];
+
     /// Returns the name that is used in tool arguments, on the command line and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -185,10 +189,7 @@ impl MemoryType {
 
     /// Whether memories of this type say something about code, which may change.
     pub fn is_about_code(self) -> bool {
-        matches!(
-            self,
-            Self::Decision | Self::Learning | Self::ErrorFix | Self::Convention | Self::Architecture | Self::Pattern
-        )
+        Self::PROJECT_KNOWLEDGE.contains(&self)
     }
 
     /// Whether memories of this type hold until something changes. Events happened, and a task has states of its own.
@@ -198,10 +199,7 @@ impl MemoryType {
 
     /// Whether a memory of this type can be shared with a team: what holds for everybody, and not what happened or what somebody prefers.
     pub fn is_shareable(self) -> bool {
-        matches!(
-            self,
-            Self::Decision | Self::Learning | Self::ErrorFix | Self::Convention | Self::Architecture | Self::Pattern
-        )
+        Self::PROJECT_KNOWLEDGE.contains(&self)
     }
 
     /// Returns the importance, from 0 to 3, of a memory of this type that does not set its own.
