@@ -115,17 +115,11 @@ pub struct SessionPlace {
 impl SessionPlace {
     /// Returns the place without secrets: the host or a transcript names the model, and a person names the branch.
     #[must_use]
-    pub fn cleaned(self, sanitizer: &Sanitizer) -> Self {
-        let clean = |text: Option<String>| text.map(|text| sanitizer.clean(&text).text.into_owned());
-        Self {
-            model: clean(self.model),
-            branch: clean(self.branch),
-            commit: clean(self.commit),
-            start_branch: clean(self.start_branch),
-            start_commit: clean(self.start_commit),
-            end_reason: clean(self.end_reason),
-            acknowledgements: self.acknowledgements,
+    pub fn cleaned(mut self, sanitizer: &Sanitizer) -> Self {
+        for (_, text) in self.texts() {
+            *text = text.take().map(|text| sanitizer.clean(&text).text.into_owned());
         }
+        self
     }
 
     /// Returns the branch and commit in the directory of a session.
@@ -143,30 +137,31 @@ impl SessionPlace {
     }
 
     pub(crate) fn of(metadata: &Map<String, Value>) -> Self {
-        let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(clean_line);
-        Self {
-            model: text("model"),
-            branch: text("branch"),
-            commit: text("commit"),
-            start_branch: text("start_branch"),
-            start_commit: text("start_commit"),
-            end_reason: text("end_reason"),
-            acknowledgements: metadata.get(ACKNOWLEDGEMENTS).and_then(Value::as_u64).unwrap_or_default(),
+        let acknowledgements = metadata.get(ACKNOWLEDGEMENTS).and_then(Value::as_u64).unwrap_or_default();
+        let mut place = Self { acknowledgements, ..Self::default() };
+        for (name, text) in place.texts() {
+            *text = metadata.get(name).and_then(Value::as_str).map(clean_line);
         }
+        place
     }
 
     pub(crate) fn fields(&self) -> Map<String, Value> {
-        let values = [
-            ("model", &self.model),
-            ("branch", &self.branch),
-            ("commit", &self.commit),
-            ("start_branch", &self.start_branch),
-            ("start_commit", &self.start_commit),
-            ("end_reason", &self.end_reason),
-        ];
-        let fields = values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into())));
+        let mut place = self.clone();
+        let fields = place.texts().into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.take()?.into())));
         let agreed = (self.acknowledgements > 0).then(|| (ACKNOWLEDGEMENTS.to_owned(), self.acknowledgements.into()));
         fields.chain(agreed).collect()
+    }
+
+    /// Returns the texts with their names in metadata.
+    fn texts(&mut self) -> [(&'static str, &mut Option<String>); 6] {
+        [
+            ("model", &mut self.model),
+            ("branch", &mut self.branch),
+            ("commit", &mut self.commit),
+            ("start_branch", &mut self.start_branch),
+            ("start_commit", &mut self.start_commit),
+            ("end_reason", &mut self.end_reason),
+        ]
     }
 }
 

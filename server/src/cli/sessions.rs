@@ -40,13 +40,6 @@ struct ListedSession<'s> {
     memories: u64,
     files: &'s [String],
     summary: Option<&'s str>,
-    #[serde(flatten)]
-    details: Details,
-}
-
-/// Details that only the end of a session tells.
-#[derive(Debug, Serialize)]
-struct Details {
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,14 +48,6 @@ struct Details {
     model: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     end_reason: Option<String>,
-}
-
-impl Details {
-    fn of(session: &SessionRow) -> Self {
-        let [branch, commit, model, end_reason] =
-            ["branch", "commit", "model", "end_reason"].map(|name| text_of(session, name));
-        Self { branch, commit, model, end_reason }
-    }
 }
 
 impl<'s> ListedSession<'s> {
@@ -79,7 +64,10 @@ impl<'s> ListedSession<'s> {
             memories: session.memories,
             files: &session.files,
             summary: session.summary.as_deref(),
-            details: Details::of(session),
+            branch: text_of(session, "branch"),
+            commit: text_of(session, "commit"),
+            model: text_of(session, "model"),
+            end_reason: text_of(session, "end_reason"),
         }
     }
 }
