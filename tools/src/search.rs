@@ -46,7 +46,7 @@ use crate::error::ToolError;
 use crate::fulltext::CorpusStats;
 use crate::index::{Index, IndexLock, IndexLockWait, Vectors};
 use answer::Ranking;
-pub use answer::append_notice;
+pub use answer::{append_notice, hit_cost};
 use candidate::Breadth;
 use dates::AskedTimes;
 use echo::{AskedText, EchoFilter};

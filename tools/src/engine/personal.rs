@@ -12,7 +12,7 @@ use super::{Engine, open_index};
 use crate::control::Control;
 use crate::error::{ToolError, join_causes};
 use crate::index::{TAGS, metadata_tags};
-use crate::search::{Asker, append_notice};
+use crate::search::{Asker, append_notice, hit_cost};
 
 /// The most personal hits of a search.
 const MAX_PERSONAL_HITS: usize = 2;
@@ -25,9 +25,6 @@ const SHARE: usize = 3;
 
 /// A search for fewer tokens gets no personal hits.
 const LEAST_TOKENS: usize = 600;
-
-/// Estimated characters of a hit besides its snippet and its path, when personal hits are added.
-const MERGED_HIT_OVERHEAD: usize = 160;
 
 /// The flag of a personal hit.
 const FLAG: &str = "personal";
@@ -62,11 +59,10 @@ impl Engine {
             }
         };
         if !hits.is_empty() {
-            let characters = |hit: &Hit| hit.snippet.chars().count() + hit.path.len() + MERGED_HIT_OVERHEAD;
-            let mut left = (tokens * CHARACTERS_PER_TOKEN).saturating_sub(hits.iter().map(characters).sum());
+            let mut left = (tokens * CHARACTERS_PER_TOKEN).saturating_sub(hits.iter().map(hit_cost).sum());
             output.results.truncate(limit - hits.len());
             output.results.retain(|hit| {
-                let cost = characters(hit);
+                let cost = hit_cost(hit);
                 let fits = cost <= left;
                 left = if fits { left - cost } else { 0 };
                 fits

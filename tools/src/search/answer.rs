@@ -178,7 +178,7 @@ fn is_suggested(request: &SearchRequest, weak: &[RankedCandidate], lead: f32) ->
 }
 
 /// Estimated characters of a hit in the output.
-fn hit_cost(hit: &Hit) -> usize {
+pub fn hit_cost(hit: &Hit) -> usize {
     let written: usize = [&hit.heading, &hit.explanation].into_iter().flatten().map(String::len).sum();
     HIT_OVERHEAD + hit.snippet.chars().count() + hit.path.len() + written
 }
