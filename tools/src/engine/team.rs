@@ -14,7 +14,8 @@ use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::sharing::{EXPIRES, SharedState, TAGS, is_team_file, team_author, team_path};
 use schema::privacy::anonymiser::Anonymiser;
-use schema::settings;
+use schema::privacy::sanitizer::Sanitizer;
+use schema::settings::{self, LoadedSettings, Settings};
 use schema::store::{MemoryRow, StoreError};
 use serde_json::Map;
 
@@ -65,7 +66,8 @@ impl Engine {
 
     /// Proposes a memory to the team, and returns the shared one.
     pub fn propose(&mut self, id: &str, options: &ShareOptions) -> Result<(MemoryRow, TeamOutcome), ToolError> {
-        let author = self.author()?;
+        let LoadedSettings { settings, sanitizer, .. } = settings::load(self.store.layout());
+        let author = author_in(&settings)?;
         let (_, row) = self.find_by_prefix(id)?;
         if row.shared_state(&Moment::now()).is_some() {
             return Err(ToolError::Invalid(format!("{id} is shared already, in {}", row.path)));
@@ -74,7 +76,7 @@ impl Engine {
             return Err(ToolError::Invalid("the last day is over already".to_owned()));
         }
         let supersedes = self.shared_predecessor(&row, options.supersedes.as_deref())?;
-        let memory = self.shareable(&row.memory, options, supersedes)?;
+        let memory = self.shareable(&row.memory, options, supersedes, &sanitizer)?;
         self.catch_up_with_team()?;
         if let Some(shared) = self.shared_row(&memory.id)? {
             return Ok((shared, TeamOutcome::Unchanged));
@@ -119,20 +121,24 @@ impl Engine {
 
     /// Approves a shared memory, so that it is in the briefs of all members.
     pub fn approve(&mut self, id: &str) -> Result<(MemoryRow, TeamOutcome), ToolError> {
-        let author = self.author()?;
+        let settings = settings::load(self.store.layout()).settings;
+        let author = author_in(&settings)?;
         let row = self.find_shared(id)?;
-        if team_author(&row.path) == Some(&author) && !self.allows_own_approval() {
+        if team_author(&row.path) == Some(&author) && !settings.team_own_approval {
             let text = "you shared it yourself; another member must approve it, unless team_own_approval is on";
             return Err(ToolError::Invalid(text.to_owned()));
         }
         self.act(&author, &row, TeamAction::Approve, SharedState::Approved)
     }
 
-    /// Whether the user can approve a memory: a proposal of somebody else, or of their own if the setting allows it.
-    pub fn may_approve(&self, row: &MemoryRow) -> bool {
-        let is_proposal = row.shared_state(&Moment::now()) == Some(SharedState::Proposed);
-        let is_own = || self.author().is_ok_and(|author| team_author(&row.path) == Some(&author));
-        is_proposal && (self.allows_own_approval() || !is_own())
+    /// Returns whether the user can approve memories: proposals of somebody else, or their own if the setting allows it.
+    pub fn may_approve(&self) -> impl Fn(&MemoryRow) -> bool + use<> {
+        let settings = settings::load(self.store.layout()).settings;
+        move |row| {
+            let is_own = settings.team_author.is_some() && team_author(&row.path) == settings.team_author.as_deref();
+            let is_proposal = row.shared_state(&Moment::now()) == Some(SharedState::Proposed);
+            is_proposal && (settings.team_own_approval || !is_own)
+        }
     }
 
     /// Ends a shared memory: it stays, but is in no brief and last in searches.
@@ -221,14 +227,7 @@ impl Engine {
 
     /// The user's name in the team.
     pub fn author(&self) -> Result<String, ToolError> {
-        let settings = settings::load(self.store.layout()).settings;
-        let missing =
-            || ToolError::Invalid("you have no name in the team yet; run `jikime-memory team init`".to_owned());
-        settings.team_author.ok_or_else(missing)
-    }
-
-    fn allows_own_approval(&self) -> bool {
-        settings::load(self.store.layout()).settings.team_own_approval
+        author_in(&settings::load(self.store.layout()).settings)
     }
 
     pub(super) fn catch_up_with_team(&mut self) -> Result<(), ToolError> {
@@ -269,6 +268,7 @@ impl Engine {
         memory: &Memory,
         options: &ShareOptions,
         supersedes: Option<MemoryId>,
+        sanitizer: &Sanitizer,
     ) -> Result<Memory, ToolError> {
         let refuse = |text: String| Err(ToolError::Invalid(text));
         if !memory.kind.is_shareable() {
@@ -278,7 +278,6 @@ impl Engine {
             return refuse(format!("memories of type {} cannot be shared; these can: {kinds}", memory.kind));
         }
         let project = self.store.layout().project();
-        let sanitizer = settings::load(self.store.layout()).sanitizer;
         let attributes = &memory.attributes;
         let key = || read_or_create_key(&self.store.layout().anonymous_key());
         let anonymiser = options.anonymise.then(|| Anonymiser::new(key()));
@@ -309,7 +308,7 @@ impl Engine {
             attributes: MemoryAttributes { supersedes, also, metadata, ..MemoryAttributes::default() },
             destination: Destination::LongTerm,
         };
-        match prepare(draft, &sanitizer) {
+        match prepare(draft, sanitizer) {
             Some(prepared) if prepared.redactions() == 0 => {
                 let memory = prepared.to_memory();
                 Ok(Memory { id: shared_id(memory.kind, &memory.at, &memory.content), ..memory })
@@ -351,6 +350,11 @@ impl Engine {
         drop(lock);
         self.catch_up_with_team()
     }
+}
+
+fn author_in(settings: &Settings) -> Result<String, ToolError> {
+    let missing = || ToolError::Invalid("you have no name in the team yet; run `jikime-memory team init`".to_owned());
+    settings.team_author.clone().ok_or_else(missing)
 }
 
 fn create_team_dir(layout: &Layout) -> std::io::Result<()> {

@@ -154,7 +154,7 @@ impl AboutMemory {
             shared: shared.map(SharedState::name),
             can_be_shared: engine.may_share(row)?,
             shared_copy,
-            can_be_approved: engine.may_approve(row),
+            can_be_approved: engine.may_approve()(row),
             opened: row.access_count,
             chain: chain(engine, row)?,
             given: given_to(engine, row.memory.id.as_str())?,

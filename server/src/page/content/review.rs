@@ -66,7 +66,8 @@ pub(in crate::page) fn list(engine: &mut Engine, hidden: &HashSet<String>) -> Re
         !rows.any(|row| hidden.contains(row.memory.id.as_str()))
     };
     let mut shared = engine.shared_memories()?;
-    shared.retain(|row| engine.may_approve(row) && !hidden.contains(row.memory.id.as_str()));
+    let may_approve = engine.may_approve();
+    shared.retain(|row| may_approve(row) && !hidden.contains(row.memory.id.as_str()));
     let shown: Vec<&ReviewCandidate> = report.candidates.iter().filter(is_shown).collect();
     let item = |candidate: &&ReviewCandidate| {
         Ok(CandidateItem {
