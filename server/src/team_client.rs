@@ -7,7 +7,6 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read as _;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
+use tools::embed::remote::is_loopback;
 use tools::engine::{Engine, TeamLine};
 use tools::error::ToolError;
 
@@ -88,13 +88,14 @@ impl TeamConnection {
         if !address.username().is_empty() || address.password().is_some() || address.query().is_some() {
             return invalid("the address must be without a user, a password and a query");
         }
-        if address.scheme() != "https" && !(address.scheme() == "http" && is_loopback(&address)) {
+        let is_local = is_loopback(address.host_str().unwrap_or_default());
+        if address.scheme() != "https" && !(address.scheme() == "http" && is_local) {
             return invalid("the address must begin with https://, except on this machine");
         }
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return invalid("the token is missing or has spaces");
         }
-        let client = build_client(is_loopback(&address)).map_err(ToolError::Unavailable)?;
+        let client = build_client(is_local).map_err(ToolError::Unavailable)?;
         Ok(Self { url: url.to_owned(), token: token.to_owned(), client: Some(client) })
     }
 
@@ -306,12 +307,6 @@ fn project_key(project: &Path) -> String {
     project.canonicalize().unwrap_or_else(|_| project.to_owned()).to_string_lossy().into_owned()
 }
 
-fn is_loopback(address: &reqwest::Url) -> bool {
-    let host = address.host_str().unwrap_or_default();
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -333,6 +328,7 @@ mod tests {
     #[rstest]
     #[case::encrypted("https://memory.example.com/", true)]
     #[case::this_machine("http://127.0.0.1:7700", true)]
+    #[case::this_machine_by_ipv6("http://[::1]:7700", true)]
     #[case::unencrypted("http://memory.example.com", false)]
     #[case::looks_like_this_machine("http://localhost.example.com", false)]
     #[case::with_a_password("https://a:b@memory.example.com", false)]

@@ -27,6 +27,7 @@ use super::{EmbedError, Embedder, EmbeddingLocation, EmbeddingResult, ModelIdent
 use response::ServiceError;
 use split::{DirectionSum, TextPart, batch_parts, split_text};
 
+pub use address::is_loopback;
 pub use api_key::ApiKey;
 pub use choose_service::choose_service;
 pub use known_models::EmbeddingPurpose;

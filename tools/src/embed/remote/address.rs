@@ -38,7 +38,7 @@ impl ServiceAddress {
         let path = path.trim_end_matches('/');
         let path = path.strip_suffix("embeddings").unwrap_or(path).trim_matches('/');
         let path = if path.is_empty() { version } else { path };
-        let is_loopback = is_loopback(name);
+        let is_loopback = is_loopback(host);
         Ok(Self {
             url: format!("{scheme}://{host}/{path}"),
             host: host.to_owned(),
@@ -55,8 +55,9 @@ pub(super) fn strip_port(host: &str) -> &str {
     }
 }
 
-fn is_loopback(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
+/// Whether a host, with or without a port, is this machine.
+pub fn is_loopback(host: &str) -> bool {
+    let name = strip_port(host).to_ascii_lowercase();
     name == "localhost"
         || name.ends_with(".localhost")
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
