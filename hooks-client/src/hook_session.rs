@@ -113,7 +113,7 @@ impl HookSession<'_> {
     pub(crate) fn create_dirs(&self) -> Result<(), StoreError> {
         self.layout
             .create_dirs_and_gitignore()
-            .map_err(|source| StoreError::Create { path: self.layout.store_dir().to_owned(), source })
+            .map_err(|source| StoreError::Unusable { path: self.layout.store_dir().to_owned(), source })
     }
 
     pub(crate) fn open_store(&mut self) -> Result<&mut Store, StoreError> {

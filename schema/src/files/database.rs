@@ -69,7 +69,7 @@ const NO_LOG: &str = "the file system does not support shared memory";
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     #[error("cannot open {path}", path = .path.display())]
-    Create { path: PathBuf, source: io::Error },
+    Open { path: PathBuf, source: io::Error },
     #[error("cannot use {path}", path = .path.display())]
     Sqlite { path: PathBuf, source: rusqlite::Error },
 }
@@ -197,9 +197,9 @@ impl DerefMut for Database {
 pub fn open(path: &Path, timeout: LockTimeout) -> Result<Database, DatabaseError> {
     for ending in SIDE_FILES {
         let path = side_file(path, ending);
-        verify(&path).map_err(|source| DatabaseError::Create { path, source })?;
+        verify(&path).map_err(|source| DatabaseError::Open { path, source })?;
     }
-    create_if_missing(path, timeout).map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
+    create_if_missing(path, timeout).map_err(|source| DatabaseError::Open { path: path.to_owned(), source })?;
     let file = file_identity(path);
     configure(path, timeout)
         .and_then(|connection| Database::new(connection, Some(path.to_owned()), file))
@@ -223,7 +223,7 @@ pub fn reset(path: &Path, open: Option<&Database>, timeout: LockTimeout) -> Resu
         // A database that cannot be opened may still be open in processes that started before its header was damaged. They accept only the
         // header that they know.
         Err(error) if is_damage(&error) || open.is_none() && is_in_use(&error) => {
-            write_empty_header(path).map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
+            write_empty_header(path).map_err(|source| DatabaseError::Open { path: path.to_owned(), source })?;
             reset()
         }
         outcome => outcome,

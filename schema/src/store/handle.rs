@@ -57,7 +57,7 @@ impl fmt::Display for ReadOnlyReason {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot use the store {path}", path = .path.display())]
-    Create { path: PathBuf, source: io::Error },
+    Unusable { path: PathBuf, source: io::Error },
     #[error("the store is read-only: {0}")]
     ReadOnly(ReadOnlyReason),
     #[error(transparent)]
@@ -96,7 +96,7 @@ impl StoreError {
         use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
         let code = match self {
             Self::Lock(LockError::Busy(_)) => return true,
-            Self::Database(DatabaseError::Create { source, .. }) => {
+            Self::Database(DatabaseError::Open { source, .. }) => {
                 return source.kind() == io::ErrorKind::ResourceBusy;
             }
             Self::Sqlite(source) | Self::Database(DatabaseError::Sqlite { source, .. }) => source.sqlite_error_code(),

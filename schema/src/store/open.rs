@@ -26,7 +26,7 @@ impl Store {
             if is_write_refusal(&source) && layout.store_dir().is_dir() {
                 return Self::open_in_memory(layout, timeout, ReadOnlyReason::NotWritable(source.to_string()));
             }
-            return Err(StoreError::Create { path: layout.store_dir().to_owned(), source });
+            return Err(StoreError::Unusable { path: layout.store_dir().to_owned(), source });
         }
         // Only servers try the lock. A hook finds out when it writes, and spools. If nothing may be written, opening the database shows it.
         if timeout == LockTimeout::Server
@@ -231,7 +231,7 @@ fn is_write_refusal(error: &io::Error) -> bool {
 fn refuses_writing(error: &StoreError) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly, SystemIoFailure};
     match error {
-        StoreError::Database(DatabaseError::Create { source, .. }) | StoreError::Io { source, .. } => {
+        StoreError::Database(DatabaseError::Open { source, .. }) | StoreError::Io { source, .. } => {
             is_write_refusal(source)
         }
         StoreError::Lock(LockError::Io { source, .. }) => is_write_refusal(source),
