@@ -86,23 +86,23 @@ impl Connected<IncomingStream<'_, LimitedListener>> for ConnectionState {
 #[derive(Debug)]
 pub(crate) struct LimitedListener {
     listener: TcpListener,
-    free_places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     /// Accepted connections; some may be closed.
     connections: Vec<ConnectionState>,
 }
 
 impl LimitedListener {
     pub(crate) fn new(listener: TcpListener) -> Self {
-        Self { listener, free_places: Arc::new(Semaphore::new(MAX_CONNECTIONS)), connections: Vec::new() }
+        Self { listener, permits: Arc::new(Semaphore::new(MAX_CONNECTIONS)), connections: Vec::new() }
     }
 
-    /// Waits for a free place. If there is no free place, closes a connection that is not admitted.
-    async fn reserve_place(&mut self) -> OwnedSemaphorePermit {
-        let free = Arc::clone(&self.free_places);
+    /// Waits for a permit. If there is none, closes a connection that is not admitted.
+    async fn acquire_permit(&mut self) -> OwnedSemaphorePermit {
+        let permits = Arc::clone(&self.permits);
         loop {
             tokio::select! {
                 biased;
-                place = Arc::clone(&free).acquire_owned() => return place.expect("the semaphore is never closed"),
+                permit = Arc::clone(&permits).acquire_owned() => return permit.expect("the semaphore is never closed"),
                 () = self.make_room() => {}
             }
         }
@@ -110,15 +110,16 @@ impl LimitedListener {
 
     /// Closes the connection that has been sending its request for longest, once [`MIN_SENDING_TIME`] is over.
     async fn make_room(&mut self) {
-        self.connections.retain(|visitor| !visitor.is_closed());
-        let sending = self.connections.iter().filter_map(|visitor| Some(((*visitor.lock_sending())?, visitor)));
+        self.connections.retain(|connection| !connection.is_closed());
+        let sending =
+            self.connections.iter().filter_map(|connection| Some(((*connection.lock_sending())?, connection)));
         let oldest =
-            sending.filter(|(_, visitor)| !visitor.0.cancellation.is_cancelled()).min_by_key(|(since, _)| *since);
+            sending.filter(|(_, connection)| !connection.0.cancellation.is_cancelled()).min_by_key(|(since, _)| *since);
         // If all connections are admitted, a new request has its grace time from now on.
         let due = oldest.map_or_else(Instant::now, |(since, _)| since) + MIN_SENDING_TIME;
         if let Some((_, oldest)) = oldest.filter(|_| Instant::now() >= due) {
             oldest.0.cancellation.cancel();
-            // Gives the closed connection time to free its place.
+            // Gives the closed connection time to release its permit.
             return sleep(PAUSE_AFTER_REFUSAL).await;
         }
         sleep_until(due).await;
@@ -130,14 +131,14 @@ impl Listener for LimitedListener {
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (LimitedConnection, SocketAddr) {
-        let place = self.reserve_place().await;
+        let permit = self.acquire_permit().await;
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
-                    let visitor = ConnectionState::new();
-                    self.connections.retain(|visitor| !visitor.is_closed());
-                    self.connections.push(visitor.clone());
-                    return (LimitedConnection::new(stream, visitor, place), address);
+                    let state = ConnectionState::new();
+                    self.connections.retain(|connection| !connection.is_closed());
+                    self.connections.push(state.clone());
+                    return (LimitedConnection::new(stream, state, permit), address);
                 }
                 Err(error) => {
                     tracing::debug!("a connection was not accepted: {error}");
@@ -162,14 +163,14 @@ pub(crate) struct LimitedConnection {
     end: Pin<Box<Sleep>>,
     /// Whether the deadline was moved. An answer may take longer than a request.
     is_moved: bool,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl LimitedConnection {
-    fn new(stream: TcpStream, visitor: ConnectionState, place: OwnedSemaphorePermit) -> Self {
-        let leave = Box::pin(visitor.0.cancellation.clone().cancelled_owned());
+    fn new(stream: TcpStream, state: ConnectionState, permit: OwnedSemaphorePermit) -> Self {
+        let cancellation = Box::pin(state.0.cancellation.clone().cancelled_owned());
         let end = Box::pin(sleep(REQUEST_TIMEOUT));
-        Self { stream, state: visitor, cancellation: leave, end, is_moved: false, _place: place }
+        Self { stream, state, cancellation, end, is_moved: false, _permit: permit }
     }
 
     /// Closes the connection at its deadline. Traffic moves the deadline only if the connection is admitted.
