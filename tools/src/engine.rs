@@ -76,7 +76,7 @@ pub use edit::EditedMemory;
 pub use embedding::EmbeddingStep;
 pub use embedding_job::{EmbeddedTexts, EmbeddingJob, FailedJob};
 pub use forget::{ForgetExtent, ForgetOutcome, OldDatabases};
-pub use history::{DaySummary, HistoryFilter, SessionDay};
+pub use history::{HistoryFilter, SessionDay, TimelineDay};
 pub use insights::Insight;
 use repair_messages::RepairMessages;
 pub use retention::RetentionPolicy;

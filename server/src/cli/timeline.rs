@@ -7,7 +7,7 @@ use schema::host::session_record::SUMMARY_LABELS;
 use schema::model::memory::{MemoryType, short_id};
 use schema::store::Locator;
 use serde::Serialize;
-use tools::engine::{DaySummary, Engine, HistoryFilter, SessionDay};
+use tools::engine::{Engine, HistoryFilter, SessionDay, TimelineDay};
 
 use super::filter_arguments::FilterArguments;
 use super::list::ListedMemory;
@@ -53,7 +53,7 @@ struct ListedSessionDay {
 }
 
 impl ListedDay {
-    fn from_day(day: &DaySummary, locator: &mut Locator) -> Self {
+    fn from_day(day: &TimelineDay, locator: &mut Locator) -> Self {
         Self {
             date: day.date.to_string(),
             memories: day.memories,
@@ -93,7 +93,7 @@ pub(crate) fn run_timeline(engine: &mut Engine, printer: &Printer, arguments: Ti
     })
 }
 
-fn render_day(day: &DaySummary, columns: usize) -> String {
+fn render_day(day: &TimelineDay, columns: usize) -> String {
     let head = day.date.format("%A, %Y-%m-%d").to_string();
     let about = [(day.sessions.len(), "session"), (day.conclusions.len(), "conclusion")];
     let about: Vec<String> = about
@@ -175,7 +175,7 @@ mod tests {
 
     use super::*;
 
-    fn day() -> DaySummary {
+    fn day() -> TimelineDay {
         let at = |time: &str| Moment::parse_rfc3339(&format!("2026-01-28T{time}+09:00")).unwrap();
         let visit = SessionDay {
             session_id: "4f368b8b-0000".to_owned(),
@@ -187,7 +187,7 @@ mod tests {
             memories: 9,
             files: ["src/billing/webhook.rs", "src/billing/retry_queue.rs", "README.md"].map(str::to_owned).to_vec(),
         };
-        DaySummary { date: at("10:30:00").date(), memories: 9, sessions: vec![visit], conclusions: vec![] }
+        TimelineDay { date: at("10:30:00").date(), memories: 9, sessions: vec![visit], conclusions: vec![] }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use schema::store::{MemoryFilter, MemoryRow, forgotten};
 use serde_json::{Map, Value};
 
 use super::Engine;
-use super::history::{DaySummary, HistoryFilter};
+use super::history::{HistoryFilter, TimelineDay};
 use crate::error::ToolError;
 
 /// Meta key: the day on which days were last summarised.
@@ -84,7 +84,7 @@ impl Engine {
     }
 
     /// The memories of a day, if there are any.
-    fn day(&mut self, date: NaiveDate) -> Result<Option<DaySummary>, ToolError> {
+    fn day(&mut self, date: NaiveDate) -> Result<Option<TimelineDay>, ToolError> {
         let bound = |day: Option<NaiveDate>| day.map(|day| Moment::from_local_unknown(day, NaiveTime::MIN).utc());
         // The memories of a day may have any offset from UTC.
         let (since, until) = (bound(date.pred_opt()), bound(date.checked_add_days(Days::new(2))));
@@ -133,7 +133,7 @@ impl Engine {
 }
 
 /// Returns the summary of a day, or `None` if nothing of it has a title or is a conclusion.
-fn draft_of(day: &DaySummary) -> Option<Draft> {
+fn draft_of(day: &TimelineDay) -> Option<Draft> {
     let line = |text: &str| shortened(text, LINE);
     let titles: Vec<String> =
         day.sessions.iter().filter_map(|session| session.title.as_deref()).map(line).take(MOST_LINES).collect();

@@ -48,7 +48,7 @@ impl HistoryFilter {
 
 /// A day with memories, in the local calendar of each memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DaySummary {
+pub struct TimelineDay {
     pub date: NaiveDate,
     pub memories: usize,
     /// In order of their start.
@@ -169,7 +169,7 @@ impl Engine {
     }
 
     /// The newest days with a matching memory, the last first.
-    pub fn timeline(&mut self, wanted: &HistoryFilter, days: usize) -> Result<Vec<DaySummary>, ToolError> {
+    pub fn timeline(&mut self, wanted: &HistoryFilter, days: usize) -> Result<Vec<TimelineDay>, ToolError> {
         let rows = self.newest_days(wanted, days)?;
         let mut by_day: BTreeMap<NaiveDate, Vec<MemoryRow>> = BTreeMap::new();
         for row in rows {
@@ -203,8 +203,8 @@ impl Engine {
         date: NaiveDate,
         rows: Vec<MemoryRow>,
         wanted: &HistoryFilter,
-    ) -> Result<DaySummary, ToolError> {
-        let mut day = DaySummary { date, memories: rows.len(), sessions: Vec::new(), conclusions: Vec::new() };
+    ) -> Result<TimelineDay, ToolError> {
+        let mut day = TimelineDay { date, memories: rows.len(), sessions: Vec::new(), conclusions: Vec::new() };
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         // Rows come newest first.
         for row in rows.into_iter().rev() {

@@ -9,7 +9,7 @@ use schema::model::moment::Moment;
 use schema::privacy::output_text::clean_line;
 use schema::store::{MemoryFilter, SessionRow};
 use serde::Serialize;
-use tools::engine::{DaySummary, Engine, HistoryFilter, TaskState};
+use tools::engine::{Engine, HistoryFilter, TaskState, TimelineDay};
 use tools::error::ToolError;
 
 use super::{MemoryItem, minute};
@@ -96,7 +96,7 @@ pub(in crate::page) fn timeline(
 }
 
 impl Day {
-    fn new(day: DaySummary, hidden: &HashSet<String>) -> Self {
+    fn new(day: TimelineDay, hidden: &HashSet<String>) -> Self {
         let sessions = day.sessions.into_iter().map(|session| DaySession {
             id: session.session_id,
             title: session.title.as_deref().map(clean_line),

@@ -87,7 +87,7 @@ fn filtered_day_counts_all_of_its_sessions() {
     let (_project, mut engine) = engine();
     let wanted = HistoryFilter { kinds: vec![MemoryType::Error], ..HistoryFilter::default() };
     let days = engine.timeline(&wanted, 7).unwrap();
-    let [DaySummary { memories: 1, sessions: visits, .. }] = &days[..] else { panic!("{days:?}") };
+    let [TimelineDay { memories: 1, sessions: visits, .. }] = &days[..] else { panic!("{days:?}") };
     let [visit] = &visits[..] else { panic!("{visits:?}") };
     assert_eq!((visit.memories, visit.prompts, visit.errors), (1, 1, 1));
     assert_eq!((visit.from.time().as_str(), visit.to.time().as_str()), ("00:10:00", "00:20:00"));
