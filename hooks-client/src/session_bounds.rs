@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use schema::host::hook::HookPayload;
 use schema::host::session_context;
-use schema::host::session_record::{SessionPlace, closing_summary, missing_summaries};
+use schema::host::session_record::{SessionMetadata, closing_summary, missing_summaries};
 use schema::host::transcript::last_model;
 use schema::model::moment::Moment;
 use schema::store::StoreError;
@@ -45,8 +45,9 @@ impl HookSession<'_> {
     }
 
     fn record_start(&self, model: Option<String>) {
-        let place = SessionPlace { model, ..SessionPlace::checked_out(self.directory) }.cleaned(self.sanitizer);
-        self.log_unless_busy(session_context::record_start(self.layout, &self.session_id, &place));
+        let metadata =
+            SessionMetadata { model, ..SessionMetadata::checked_out(self.directory) }.cleaned(self.sanitizer);
+        self.log_unless_busy(session_context::record_start(self.layout, &self.session_id, &metadata));
     }
 
     /// Records the summary of a session that ends.
@@ -55,10 +56,13 @@ impl HookSession<'_> {
             return Ok(());
         }
         let model = payload.transcript_path.as_deref().and_then(|path| last_model(Path::new(path)).ok().flatten());
-        let end =
-            SessionPlace { model, end_reason: payload.reason.clone(), ..SessionPlace::checked_out(self.directory) }
-                .cleaned(self.sanitizer);
-        let place = SessionPlace {
+        let end = SessionMetadata {
+            model,
+            end_reason: payload.reason.clone(),
+            ..SessionMetadata::checked_out(self.directory)
+        }
+        .cleaned(self.sanitizer);
+        let metadata = SessionMetadata {
             acknowledgements: session_context::count_acknowledgements(self.layout, &self.session_id),
             ..end.begun_at(session_context::recorded_start(self.layout, &self.session_id))
         };
@@ -67,7 +71,7 @@ impl HookSession<'_> {
         if self.open_store().is_err_and(|error| error.is_busy()) {
             thread::sleep(END_OF_SERVER);
         }
-        let summary = closing_summary(self.open_store()?.rows(), &session_id, &place, now)?;
+        let summary = closing_summary(self.open_store()?.rows(), &session_id, &metadata, now)?;
         self.save_drafts(summary)
     }
 }

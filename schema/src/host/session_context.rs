@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::files::layout::Layout;
 use crate::files::store_file::{self, options_for_private};
-use crate::host::session_record::SessionPlace;
+use crate::host::session_record::SessionMetadata;
 use crate::intake::queue::RecalledMemory;
 use crate::model::moment::Moment;
 use crate::store::StoreError;
@@ -107,7 +107,7 @@ pub fn take_reminder(layout: &Layout, session_id: &str) -> Result<bool, StoreErr
 }
 
 /// Records the branch, the commit and the model at the start of a session.
-pub fn record_start(layout: &Layout, session_id: &str, start: &SessionPlace) -> Result<(), StoreError> {
+pub fn record_start(layout: &Layout, session_id: &str, start: &SessionMetadata) -> Result<(), StoreError> {
     let json = Value::Object(start.fields());
     append(layout, session_id, &format!("{BEGAN} {} {json}\n", Moment::now().rfc3339()))
 }
@@ -128,11 +128,11 @@ pub fn has_recorded_start(layout: &Layout, session_id: &str) -> bool {
 }
 
 /// Returns the record of a session's first start, or an empty one if it cannot be read.
-pub fn recorded_start(layout: &Layout, session_id: &str) -> SessionPlace {
+pub fn recorded_start(layout: &Layout, session_id: &str) -> SessionMetadata {
     let text = read(&layout.session_file(session_id, GIVEN));
     let json = text.lines().find_map(|line| line.strip_prefix(BEGAN)?.splitn(3, ' ').nth(2));
     let fields = json.and_then(|json| serde_json::from_str(json).ok());
-    fields.as_ref().map(SessionPlace::of).unwrap_or_default()
+    fields.as_ref().map(SessionMetadata::of).unwrap_or_default()
 }
 
 /// Returns the memories that the session was not given yet, and records them as given.
@@ -265,12 +265,13 @@ mod tests {
     fn start_of_a_session_is_read_back() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
-        assert_eq!(recorded_start(&layout, "s"), SessionPlace::default());
-        let place = SessionPlace { branch: Some("fix a".into()), model: Some("m".into()), ..SessionPlace::default() };
-        record_start(&layout, "s", &place).unwrap();
-        record_start(&layout, "s", &SessionPlace::default()).unwrap();
+        assert_eq!(recorded_start(&layout, "s"), SessionMetadata::default());
+        let start =
+            SessionMetadata { branch: Some("fix a".into()), model: Some("m".into()), ..SessionMetadata::default() };
+        record_start(&layout, "s", &start).unwrap();
+        record_start(&layout, "s", &SessionMetadata::default()).unwrap();
         record_given(&layout, "s", Given::Brief, ["a"]).unwrap();
-        assert_eq!(recorded_start(&layout, "s"), place);
+        assert_eq!(recorded_start(&layout, "s"), start);
         assert_eq!(recalled(&layout, "s", &["a", "b"]), ["b"]);
     }
 }

@@ -76,7 +76,7 @@ pub struct SessionRecord {
     pub failures: Vec<FailureRecord>,
     /// The number of conclusions.
     pub conclusions: usize,
-    pub place: SessionPlace,
+    pub place: SessionMetadata,
 }
 
 /// A turn of a session, without small talk.
@@ -100,7 +100,7 @@ pub struct FailureRecord {
 
 /// Where and with which model a session ran, and how it ended, as far as known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct SessionPlace {
+pub struct SessionMetadata {
     pub model: Option<String>,
     pub branch: Option<String>,
     pub commit: Option<String>,
@@ -112,8 +112,8 @@ pub struct SessionPlace {
     pub acknowledgements: u64,
 }
 
-impl SessionPlace {
-    /// Returns the place without secrets: the host or a transcript names the model, and a person names the branch.
+impl SessionMetadata {
+    /// Returns it without secrets: the host or a transcript names the model, and a person names the branch.
     #[must_use]
     pub fn cleaned(mut self, sanitizer: &Sanitizer) -> Self {
         for (_, text) in self.texts() {
@@ -128,7 +128,7 @@ impl SessionPlace {
         Self { branch, commit, ..Self::default() }
     }
 
-    /// Returns the place at the end of a session that began at `start`.
+    /// Returns the metadata at the end of a session that began at `start`.
     #[must_use]
     pub fn begun_at(self, start: Self) -> Self {
         let start_branch = start.branch.filter(|branch| self.branch.as_ref() != Some(branch));
@@ -138,16 +138,16 @@ impl SessionPlace {
 
     pub(crate) fn of(metadata: &Map<String, Value>) -> Self {
         let acknowledgements = metadata.get(ACKNOWLEDGEMENTS).and_then(Value::as_u64).unwrap_or_default();
-        let mut place = Self { acknowledgements, ..Self::default() };
-        for (name, text) in place.texts() {
+        let mut known = Self { acknowledgements, ..Self::default() };
+        for (name, text) in known.texts() {
             *text = metadata.get(name).and_then(Value::as_str).map(clean_line);
         }
-        place
+        known
     }
 
     pub(crate) fn fields(&self) -> Map<String, Value> {
-        let mut place = self.clone();
-        let fields = place.texts().into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.take()?.into())));
+        let mut copy = self.clone();
+        let fields = copy.texts().into_iter().filter_map(|(name, text)| Some((name.to_owned(), text.take()?.into())));
         let agreed = (self.acknowledgements > 0).then(|| (ACKNOWLEDGEMENTS.to_owned(), self.acknowledgements.into()));
         fields.chain(agreed).collect()
     }
@@ -166,20 +166,20 @@ impl SessionPlace {
 }
 
 /// Returns the summary of a session that ends at this moment, or `None` if there is nothing to summarise or nothing new since the last
-/// summary, neither in the session nor in its place.
+/// summary, neither in the session nor in its metadata.
 pub fn closing_summary(
     rows: Rows<'_>,
     session_id: &str,
-    place: &SessionPlace,
+    metadata: &SessionMetadata,
     at: Moment,
 ) -> rusqlite::Result<Option<Draft>> {
     let Some(record) = SessionRecord::compose(rows, session_id)? else { return Ok(None) };
     let earlier = composed_summaries(rows, session_id)?.into_iter().next();
     let Some(content) = record.summary() else { return Ok(None) };
-    let metadata = place.fields();
+    let metadata = metadata.fields();
     let is_same = |earlier: &MemoryRow| {
-        let known = SessionPlace::of(&earlier.memory.attributes.metadata);
-        earlier.memory.content == content && known == SessionPlace::of(&metadata)
+        let known = SessionMetadata::of(&earlier.memory.attributes.metadata);
+        earlier.memory.content == content && known == SessionMetadata::of(&metadata)
     };
     if earlier.as_ref().is_some_and(is_same) {
         return Ok(None);
@@ -197,7 +197,7 @@ pub fn missing_summaries(rows: Rows<'_>, session_id: &str, before: Moment) -> ru
     for id in rows.last_sessions(session_id, CHECKED_SESSIONS)? {
         let session = rows.session(&id)?.filter(|session| session.summary.is_none() && session.ended < before);
         if let Some(session) = session {
-            drafts.extend(closing_summary(rows, &id, &SessionPlace::default(), session.ended)?);
+            drafts.extend(closing_summary(rows, &id, &SessionMetadata::default(), session.ended)?);
         }
     }
     Ok(drafts)
@@ -226,7 +226,7 @@ impl SessionRecord {
             }
         }
         let open = memories.iter().filter(|row| row.is_open_task());
-        let place = of_kind(MemoryType::SessionSummary).next_back().map(|row| &row.memory.attributes.metadata);
+        let metadata = of_kind(MemoryType::SessionSummary).next_back().map(|row| &row.memory.attributes.metadata);
         Ok(Some(Self {
             id: session.id,
             started: session.started,
@@ -241,7 +241,7 @@ impl SessionRecord {
             commands,
             failures: of_kind(MemoryType::Error).map(|row| failure(row, &memories)).collect(),
             conclusions: memories.iter().filter(|row| is_conclusion(row)).count(),
-            place: place.map(SessionPlace::of).unwrap_or_default(),
+            place: metadata.map(SessionMetadata::of).unwrap_or_default(),
             turns,
         }))
     }

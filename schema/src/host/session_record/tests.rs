@@ -104,20 +104,20 @@ fn long_session_keeps_its_first_title() {
 fn second_session_end_replaces_the_summary() {
     let (_project, mut store) = store(&SESSION);
     let at = |second: i64| Moment::from_unix(1_769_563_900 + second, Some(32_400)).unwrap();
-    let place = SessionPlace {
+    let ended = SessionMetadata {
         acknowledgements: 2,
         end_reason: Some("clear".to_owned()),
         branch: Some("main".to_owned()),
-        ..SessionPlace::default()
+        ..SessionMetadata::default()
     };
-    let close = |store: &Store, second| closing_summary(store.rows(), "s", &place, at(second)).unwrap();
+    let close = |store: &Store, second| closing_summary(store.rows(), "s", &ended, at(second)).unwrap();
     let first = close(&store, 0).unwrap();
     assert_eq!(first.attributes.metadata["branch"], "main");
     capture(&mut store, first.clone(), &Sanitizer::default()).unwrap();
     let session = store.rows().session("s").unwrap().unwrap();
     assert_eq!((session.summary, session.ended, session.prompts), (Some(first.content.clone()), at(0), 3 + 2));
     assert_eq!(close(&store, 5), None, "nothing happened since");
-    let moved = SessionPlace { branch: Some("feature".to_owned()), ..place.clone() };
+    let moved = SessionMetadata { branch: Some("feature".to_owned()), ..ended.clone() };
     let elsewhere = closing_summary(store.rows(), "s", &moved, at(5)).unwrap().unwrap();
     assert_eq!(elsewhere.content, first.content);
     capture(&mut store, elsewhere, &Sanitizer::default()).unwrap();
