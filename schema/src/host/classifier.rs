@@ -16,8 +16,8 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::model::memory::MemoryType;
-pub(crate) use cues::introduces_steps;
 use cues::{CONVENTION, ERROR_FIX, LEARNING, OPEN_STEP, PREFERENCE};
+pub(crate) use cues::{counts_steps, introduces_steps};
 use listed_steps::listed_steps;
 pub use message::Speaker;
 use message::{Judged, judged};

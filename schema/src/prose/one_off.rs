@@ -12,8 +12,8 @@ use crate::prose::small_talk::words;
 pub(crate) fn is_one_off_request(folded: &str) -> bool {
     // Each rule needs one of these. Most sentences have none.
     static OCCASIONS: WordList = WordList::phrases(
-        "today|tonight|tomorrow|only|just|once|one-off|for this|for the first|on this|this time|this one|that one|이번|이건|오늘|내일|한 번만|한번만|今回|本日|\
-         今日|一回",
+        "today|tonight|tomorrow|this afternoon|this morning|over the weekend|of this build|only|just|once|one-off|for now|for this|for the first|for the rest|on this|this time|this one|that one|이번|이건|오늘|내일|\
+         지금은|한 번만|한번만|今回|本日|今日|一回",
     );
     if !OCCASIONS.occurs_in(folded) {
         return false;
@@ -21,7 +21,7 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
     static TODAY: WordList =
         WordList::phrases("just for today|only for today|just for tonight|only for tonight|for tonight's");
     static ORDERS: WordList = WordList::words("build check deploy flash run skip test use");
-    static ONLY_THIS: WordList = WordList::phrases("just this |only this |한 번만|한번만|一回だけ");
+    static ONLY_THIS: WordList = WordList::phrases("just this |only this |一回だけ");
     let is_limited = words(folded).any(|word| matches!(word, "only" | "just"));
     let is_this_time = folded.contains("only ") && folded.contains("this time");
     // "run just the scan tests today"
@@ -32,12 +32,17 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
     let is_today = TODAY.occurs_in(folded)
         || is_limited && is_order() && names_today(folded)
         || leaves_out_today(folded)
-        || makes_exception_today(folded);
+        || makes_exception_today(folded)
+        || forbids_for_now_in_korean(folded)
+        || limits_today_in_korean(folded)
+        || is_for_a_talk(folded);
     says_once_explicitly(folded)
         || is_limited_to_occasion(folded)
         || is_limited_to_occasion_in_korean(folded)
         || ONLY_THIS.occurs_in(folded)
+        || is_only_once_in_korean(folded)
         || is_limited && folded.contains("for now")
+        || is_removed_later(folded)
         || is_this_time
         || is_for_this_run_alone(folded)
         || is_for_that
@@ -45,10 +50,19 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
         || leaves_out_of_this_run(folded)
 }
 
+/// Whether a Korean sentence asks for something only once. "계산서당 한 번만" says how often.
+fn is_only_once_in_korean(text: &str) -> bool {
+    static PER: WordList = WordList::words("당 에 마다 전 씩 동안 내 하루");
+    let is_often = |before: &str| before.split_whitespace().next_back().is_some_and(|word| PER.ends(word));
+    ["한 번만", "한번만"].iter().any(|once| text.split_once(once).is_some_and(|(before, _)| !is_often(before)))
+}
+
 /// Whether a sentence in lower case is for one run alone: "for this release only set the version to 4.9.9", "for today's demo only". "For
 /// this project only" lasts.
 fn is_for_this_run_alone(folded: &str) -> bool {
-    static RUNS: WordList = WordList::words("build commit demo deploy deployment hotfix merge pr push release run");
+    static RUNS: WordList = WordList::words(
+        "apply batch build commit demo deploy deployment hotfix import merge migration pr push release rollout run upload",
+    );
     let folded = folded.replace("'s ", " ");
     let words: Vec<&str> = words(&folded).collect();
     let is_now = |word: &str| matches!(word, "this" | "today" | "tonight" | "tomorrow");
@@ -63,16 +77,31 @@ fn is_limited_to_occasion(folded: &str) -> bool {
         "today only|tonight only|tomorrow only|today alone|for today only|for tonight only|for tomorrow only",
     );
     static OCCASIONS: WordList = WordList::phrases(
-        "for this batch|for the first try|for the first run|for this run|for this build|for this release|for this deploy|for this demo|for this commit|on this monday|\
+        "for this batch|for this trial batch|for this test batch|for this test run|for the first try|for the first run|for this run|for this build|for this release|for this deploy|for this demo|for this commit|on this monday|\
          on this tuesday|on this wednesday|on this thursday|on this friday|on this saturday|on this sunday",
     );
     static LIMITS: WordList = WordList::words("only just");
+    static OUT_OF: WordList = WordList::phrases(
+        "out of this build|out of this release|out of this run|out of this one|out of this deploy|out of this batch",
+    );
+    static DAYS: WordList = WordList::phrases("over the weekend|until tomorrow|until monday|for today|for tonight");
     static EXCEPTIONS: WordList = WordList::phrases("leave out|skip|straight to|directly to|exclude|bypass|by hand");
     // A part such as "show today only" may be about what a program shows.
     let is_alone = folded.split([',', '.', ';', '!']).any(|clause| ALONE.contains(clause.trim()));
     let is_exception = || EXCEPTIONS.occurs_in(folded);
     let is_limited = || words(folded).any(|word| LIMITS.contains(word)) || is_exception();
-    is_alone || OCCASIONS.occurs_in(folded) && is_limited() || folded.contains("this time") && is_exception()
+    // "Ship this one to internal testers only.", "leave the coast out of this build", "keep it on over the weekend"
+    let is_this_one = || folded.contains("this one to ") && folded.trim_end_matches(['.', '!', ' ']).ends_with(" only");
+    let is_left_out = || folded.contains("leave ") && OUT_OF.occurs_in(folded);
+    let is_for_days = || (folded.starts_with("keep ") || folded.starts_with("leave ")) && DAYS.occurs_in(folded);
+    let is_shown = || folded.contains("this afternoon") && folded.contains(" for the demo");
+    is_alone
+        || OCCASIONS.occurs_in(folded) && is_limited()
+        || folded.contains("this time") && is_exception()
+        || is_this_one()
+        || is_left_out()
+        || is_for_days()
+        || is_shown()
 }
 
 /// Whether a Korean or Japanese sentence limits an order to one occasion: "오늘 빌드에서만 꺼줘", "이번 건에 한해서는", "그분 것만 이번에".
@@ -80,7 +109,7 @@ fn is_limited_to_occasion_in_korean(text: &str) -> bool {
     static LIMITED: WordList =
         WordList::phrases("이번 건에 한해|이번에 한해|오늘에 한해|오늘밤만|오늘 밤만|今回に限り|本日に限り|本日のみ");
     static OCCASIONS: WordList = WordList::words(
-        "빌드에서만 빌드에만 배포에서만 배포에만 시연에서만 시연에만 데모에서만 데모에만 커밋에만 릴리스에만",
+        "빌드만 배포만 시연만 데모만 커밋만 빌드에서만 빌드에만 배포에서만 배포에만 시연에서만 시연에만 데모에서만 데모에만 커밋에만 릴리스에만",
     );
     const REACH: usize = 3;
     let spoken: Vec<&str> = text.split_whitespace().collect();
@@ -110,15 +139,57 @@ fn takes_back(folded: &str) -> bool {
 /// The most words of a sentence that takes back the one before it.
 const LONGEST_TAKING_BACK: usize = 12;
 
-/// Whether a sentence in lower case leaves something out today: "leave e2e out for today, Detox is down", "skip e2e today". A report "for
-/// today's orders" is an object.
+/// Whether a sentence in lower case leaves something out today: "leave e2e out for today, Detox is down", "skip e2e today", "don't send mails
+/// tonight". A report "for today's orders" is an object.
 fn leaves_out_today(folded: &str) -> bool {
-    let until = match words(folded).next() {
-        Some("skip") => " today",
-        Some("leave" | "use") => " for today",
+    let until: &[&str] = match folded.split_whitespace().next() {
+        Some("skip") => &[" today"],
+        Some("don't" | "dont" | "don’t") => &[" today", " tonight", " tomorrow"],
+        Some("leave" | "use") => &[" for today"],
         _ => return false,
     };
-    folded.split_once(until).is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with([',', '.', '!', ';']))
+    let ends = |rest: &str| {
+        let rest = rest.strip_prefix(" please").unwrap_or(rest);
+        rest.is_empty() || rest.starts_with([',', '.', '!', ';'])
+    };
+    until.iter().any(|until| folded.split_once(until).is_some_and(|(_, rest)| ends(rest)))
+}
+
+/// Whether a Korean sentence forbids something today or now: "오늘은 배포하지 말고 브랜치에만 올려두세요", "지금은 커밋하지 마세요".
+fn forbids_for_now_in_korean(text: &str) -> bool {
+    static BANS: WordList = WordList::phrases("하지 말고|하지 마|하지 말아|하지말고|하지마|하지는 말고");
+    const REACH: usize = 5;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_ban = |at: usize| BANS.occurs_in(&words[at + 1..].iter().take(REACH).copied().collect::<Vec<_>>().join(" "));
+    words.iter().enumerate().any(|(at, word)| matches!(*word, "오늘은" | "지금은") && is_ban(at))
+}
+
+/// Whether a Korean sentence orders something for today with only a part of what there is: "오늘은 10명만 써서 돌려줘요".
+fn limits_today_in_korean(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let Some(today) = words.iter().position(|word| *word == "오늘은") else { return false };
+    let is_only = |word: &&&str| word.ends_with('만') && !ends_with_but(word) && word.chars().count() > 2;
+    words[today..].iter().any(|word| is_only(&word)) && words.last().is_some_and(|word| is_korean_order(word))
+}
+
+/// Whether a sentence in lower case asks for something that is to be shown once: "a chart for my slides tomorrow".
+fn is_for_a_talk(folded: &str) -> bool {
+    static TALKS: WordList = WordList::words("demo lecture meeting presentation slides standup talk");
+    let words: Vec<&str> = words(folded).collect();
+    words.windows(4).any(|four| {
+        (four[0], four[1]) == ("for", "my")
+            && TALKS.contains(four[2])
+            && matches!(four[3], "today" | "tonight" | "tomorrow")
+    })
+}
+
+/// Whether a sentence in lower case says when what it asks for goes again: "print the times for now, remove it when we're done".
+fn is_removed_later(folded: &str) -> bool {
+    static REMOVES: WordList = WordList::phrases(
+        "remove it when|remove it once|remove it after|remove it again|take it out when|take it out again|undo it when|revert it when|remove them when|\
+         remove them once|remove that when|delete it when",
+    );
+    folded.split_once("for now").is_some_and(|(_, rest)| REMOVES.occurs_in(rest))
 }
 
 /// Whether a sentence in lower case permits something today, or orders a detour because something does not work today: "you can hammer
@@ -130,7 +201,7 @@ fn makes_exception_today(folded: &str) -> bool {
     static FAULTS: WordList = WordList::phrases(" is down| is broken| is offline| in maintenance");
     static DETOURS: WordList = WordList::phrases("by hand|manually|locally|instead|skip|without|directly|straight");
     static KOREAN_FAULTS: WordList = WordList::phrases(
-        "점검 중이니|점검 중이라 |점검 중이라서|점검중이니|점검중이라 |점검중이라서|먹통이니|먹통이라 |먹통이라서|장애니|장애라 |장애라서|막혀서|\
+        "점검이라 |점검이라서|점검이니|점검 중이니|점검 중이라 |점검 중이라서|점검중이니|점검중이라 |점검중이라서|먹통이니|먹통이라 |먹통이라서|장애니|장애라 |장애라서|막혀서|\
          막혔으니|죽어서|죽었으니|다운이라 |다운이라서|안 되니|안 돼서",
     );
     static KOREAN_DETOURS: WordList = WordList::phrases("대신|로컬|수동|직접|말고|빼고|없이|건너뛰|생략");
@@ -158,8 +229,9 @@ fn is_korean_order(word: &str) -> bool {
 /// Whether a Korean sentence orders to leave something out of one build or commit: "이번 빌드는 린트 빼고 뽑아주세요", "이건 리뷰 없이 main에
 /// 머지해주세요".
 fn leaves_out_of_this_run(folded: &str) -> bool {
-    static RUNS: WordList =
-        WordList::phrases("이번 빌드는 |이번 커밋은 |이번 푸시는 |이번 pr은 |이번 pr 은 |이번 머지는 |이번 배포는 ");
+    static RUNS: WordList = WordList::phrases(
+        "오늘 빌드는 |오늘 배포는 |오늘 커밋은 |내일 빌드는 |내일 배포는 |이번 빌드는 |이번 커밋은 |이번 푸시는 |이번 pr은 |이번 pr 은 |이번 머지는 |이번 배포는 ",
+    );
     // "이건 캐시 없이 구현해줘" is about the design.
     static THIS: WordList = WordList::phrases("이번 건은 |이건 ");
     static STEPS: WordList = WordList::phrases("리뷰|검토|승인|pr |테스트|린트|ci |qa ");
@@ -183,7 +255,7 @@ fn leaves_out_of_this_run(folded: &str) -> bool {
 /// Whether a sentence says explicitly that it holds only this time. "Retry only once" does not.
 pub(crate) fn says_once_explicitly(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
-        "just this once|only this once|this once,|this time only|this one time|as a one-off|for this one |for this one,|just for this |\
+        "just this once|only this once|for the rest of tonight|for the rest of today|for the rest of the day|this once,|this time only|this one time|as a one-off|for this one |for this one,|just for this |\
          only for this |just tonight|that one build|오늘만|내일만|오늘 하루|내일 하루|이번건 |今回だけ|今回のみ|今日だけ",
     );
     static AT_END: WordList = WordList::phrases("for this one|this once");
@@ -259,7 +331,33 @@ mod tests {
     #[case("this time the parser is right", false)]
     #[case("오늘은 서버에서만 나는 오류를 보자", false)]
     #[case("이번만 영어로 써줘", true)]
+    #[case("for this apply only, target the node group", true)]
+    #[case("skip the e2e suite today please, the staging box is being moved.", true)]
+    #[case("ship this one to internal testers only.", true)]
+    #[case("keep debug logging on over the weekend so we see the switches.", true)]
+    #[case("for this trial batch take only the math department.", true)]
+    #[case("leave the coast out of this build, noaa sends corrected data", true)]
+    #[case("visitors stand next to the cell this afternoon, so run at 30 % speed for the demo.", true)]
+    #[case("그리고 오늘은 개발계 db 점검이라 통합 테스트는 건너뛰어 주세요.", true)]
+    #[case("내일 시연용 빌드만 도슨트 음성 꺼주세요.", true)]
+    #[case("오늘 빌드는 서명 없이 그냥 뽑아줘요, 인증서가 내일 와요.", true)]
+    #[case("오늘은 빨리 보고 싶으니까 피험자 10명만 써서 돌려줘요.", true)]
+    #[case("keep the logs over the limit", false)]
+    #[case("오늘은 관리자만 볼 수 있는 화면이 깨져요", false)]
+    #[case("don't send any sms from staging today, bea is demoing", true)]
+    #[case("it's 2am, don't touch the live boxes for the rest of tonight, only prepare", true)]
+    #[case("can you make a quick bar chart for my slides tomorrow, top 10", true)]
+    #[case("so print the edge times for now, remove it when we're done", true)]
+    #[case("오늘은 배포하지 말고 브랜치에만 올려두세요", true)]
+    #[case("커밋은 제가 따로 올릴 거라 지금은 커밋하지 마세요", true)]
+    #[case("don't show today's orders twice", false)]
+    #[case("don't rely on what works today in ci only", false)]
+    #[case("지금은 캐시하지 않는데 캐시를 넣어줘", false)]
+    #[case("make a template for my slides", false)]
     #[case("이번 커밋 메시지만 영어로 써줘", true)]
+    #[case("이건 한 번만 봐줘", true)]
+    #[case("세액은 계산서당 한 번만 계산해줘", false)]
+    #[case("테스트셋은 제출 전 한 번만 돌리자", false)]
     #[case("이번에 고쳤지만 아직 느려", false)]
     #[case("for this one commit skip the slow tests", true)]
     #[case("ci is down, push it straight to main this once", true)]

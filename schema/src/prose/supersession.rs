@@ -7,6 +7,8 @@
 //! | --- | --- | --- |
 //! | gives up | "no longer X", "X, not Y", "instead of X", "prefer Y over X", "from X to Y", "drop X", "throw X out", "take S out of X", "X 대신", "X 말고", "X 는 취소", "X はやめて" | the older text contains all of X and shares another term, or chooses X and the newer text is about nothing else; if people give it up, or if a name or several words are gone completely, no other term |
 //! | another quantity | another number with the same unit | the terms of one are among those of the other, with two in common or a word of change; a date that is put off, or changed, for nothing else |
+//! | another number of a topic | "the topic 은/는 number" in one clause of each, with the same unit | |
+//! | leaves a number | "A 는 …, B 로", "A is too …. B" in a prompt | the older text has that number and shares a term, or the prompt replies to it |
 //! | goes back | chooses something that the older text gave up, or returns to something ("rollback after all", "역시 서버로") | a word of change |
 //! | leaves | complains about a name or a number, and then changes to something else | the older text chooses that name or has that number |
 //! | another choice | both choose a name for the same terms | "the S is X", "X as the S", "S 는 X", or a word of change |
@@ -14,8 +16,11 @@
 use std::borrow::Cow;
 
 use self::choices::{choices, defines, is_change, is_used_as, puts_off, returns_to};
+pub use self::corrected::{corrected, done_once};
 pub use self::edits::{changes_of_edits, names_of_removed_files};
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
+pub use self::numbers::number_left;
+use self::numbers::{TopicNumber, topic_numbers};
 pub use self::overwritten::TurnEdits;
 pub use self::passages::{StatementIndex, TurnStatement, without_replaced};
 pub(crate) use self::reversals::is_plain;
@@ -24,8 +29,10 @@ use crate::prose::sentences::sentences;
 use crate::prose::terms::{DATE, ProseToken, quantities, tokens};
 
 mod choices;
+mod corrected;
 mod edits;
 mod given_up;
+mod numbers;
 mod overwritten;
 mod passages;
 mod reversals;
@@ -35,6 +42,7 @@ mod reversals;
 pub struct Statement {
     terms: Vec<String>,
     quantities: Vec<(f64, String)>,
+    topic_numbers: Vec<TopicNumber>,
     /// The things that it gives up.
     given_up: Vec<GivenUp>,
     /// The names that it chooses.
@@ -70,6 +78,7 @@ impl Statement {
         let tokens = tokens(text);
         let mut statement = Self {
             quantities: quantities(&tokens),
+            topic_numbers: topic_numbers(&tokens),
             given_up: given_up(&tokens).into_iter().chain(japanese_given_up(text)).collect(),
             choices: choices(&tokens),
             defines: defines(&tokens) || is_used_as(&tokens),
@@ -118,6 +127,7 @@ impl Statement {
     pub fn replaces(&self, older: &Self, strictness: Strictness) -> bool {
         self.gives_up(older)
             || self.sets_another_quantity(older)
+            || self.sets_topic(older)
             || self.chooses_another(older)
             || self.chooses_given_up(older)
             || self.leaves_choice(older)
@@ -141,21 +151,31 @@ impl Statement {
 
     fn gives_up(&self, older: &Self) -> bool {
         const RESTATED: usize = 2;
-        let is_compared = |given_up: &&GivenUp| matches!(given_up.scope, Scope::All | Scope::Subject | Scope::Restated);
+        let is_compared = |given_up: &&GivenUp| {
+            matches!(given_up.scope, Scope::All | Scope::Sentence | Scope::Subject | Scope::Restated)
+        };
         self.given_up.iter().filter(is_compared).any(|given_up| {
-            let has_all = given_up.terms.iter().all(|term| older.terms.contains(term))
-                && given_up.quantities.iter().all(|quantity| older.quantities.contains(quantity));
+            let is_restated = given_up.scope == Scope::Restated;
+            let has = |(number, unit): &(f64, String)| {
+                let is_unit = |other: &String| other == unit || is_restated && (unit.is_empty() || other.is_empty());
+                older.quantities.iter().any(|(other, of)| other == number && is_unit(of))
+            };
+            let has_all =
+                given_up.terms.iter().all(|term| older.terms.contains(term)) && given_up.quantities.iter().all(has);
             let gives_it_up_as_well = older.given_up.iter().any(|other| {
                 other.terms.iter().any(|term| given_up.terms.contains(term))
                     || other.quantities.iter().any(|quantity| given_up.quantities.contains(quantity))
             });
             let mentions_subject = given_up.subject.iter().all(|term| older.terms.contains(term));
             let others = self.terms.iter().filter(|term| !given_up.terms.contains(term) && older.terms.contains(term));
-            let shares_another = others.count() >= if given_up.scope == Scope::Restated { RESTATED } else { 1 };
-            let is_enough = shares_another
+            let has_name = || is_restated && given_up.names.iter().any(|name| older.terms.contains(name));
+            let shares_another = others.count() >= if is_restated { RESTATED } else { 1 } || has_name();
+            let is_enough = given_up.scope == Scope::Sentence
+                || shares_another
                 || given_up.scope == Scope::All && !given_up.terms.is_empty()
                 || self.is_only_choice() && older.choices.iter().any(|name| given_up.terms.contains(name));
-            has_all && !gives_it_up_as_well && mentions_subject && is_enough
+            let differs = given_up.scope == Scope::Sentence || !gives_it_up_as_well;
+            has_all && differs && mentions_subject && is_enough
         })
     }
 
@@ -186,6 +206,13 @@ impl Statement {
         let is_own = |term: &&String| !older.terms.contains(term) && !puts_off(term);
         let is_moved = self.changes && old.1 == DATE && !self.terms.iter().any(|term| is_own(&term));
         common >= least && (is_same_subject || is_moved || numbers_of_unit.len() == 2)
+    }
+
+    /// Whether it sets another number for a topic of the older statement. Without a word of change, one word is in too many topics.
+    fn sets_topic(&self, older: &Self) -> bool {
+        let is_named = |new: &&TopicNumber| self.changes || new.topic.len() > 1;
+        let mut named = self.topic_numbers.iter().filter(is_named);
+        !self.mentions_past && named.any(|new| older.topic_numbers.iter().any(|old| new.changes(old)))
     }
 
     /// Whether it drops a chosen name or a number of the older statement.

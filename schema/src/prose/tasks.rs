@@ -17,7 +17,7 @@ mod lists;
 mod marks;
 mod reports;
 
-pub use closings::{declined, done_as_ordered, dropped};
+pub use closings::{declined, done_as_ordered, done_in_code, dropped};
 use compared::{ComparedTask, head};
 pub use conditions::{BLOCKED_BY, awaited, came_about, with_awaited_removed, without_awaited};
 pub use lists::{done_by_number, done_except_left, done_of_list, names_everything_left, reports_whole_list};

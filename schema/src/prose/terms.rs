@@ -14,6 +14,9 @@ const SHORTEST_PART: usize = 3;
 /// The unit of a day in a year, which is the number of the month times 100, and that of the day.
 pub(crate) const DATE: &str = "date";
 
+/// The unit of a time of day, in minutes since midnight. Whether it is before noon is not read.
+pub(crate) const CLOCK: &str = "clock";
+
 /// The word after the number of a month.
 const MONTH: &str = "월";
 
@@ -126,9 +129,20 @@ pub(crate) fn terms_and_parts(text: &str) -> Vec<String> {
     whole.into_iter().chain(parts).collect()
 }
 
-/// Counts the terms of a text that are also in `others`, whatever their endings.
+/// Counts the terms of a text that are also in `others`, whatever their endings, or are one of the two nouns of a Korean compound there:
+/// "결제" and "결제취소".
 pub(crate) fn count_shared_terms(of: &[String], others: &[String]) -> usize {
-    of.iter().filter(|term| others.iter().any(|other| have_same_stem(other, term))).count()
+    const NOUN: usize = 2 * '가'.len_utf8();
+    let is_in_compound = |noun: &str, compound: &str| {
+        noun.len() == NOUN
+            && compound.len() == 2 * NOUN
+            && noun.chars().chain(compound.chars()).all(is_hangul)
+            && (compound.starts_with(noun) || compound.ends_with(noun))
+    };
+    let is_same = |term: &str, other: &str| {
+        have_same_stem(other, term) || is_in_compound(term, other) || is_in_compound(other, term)
+    };
+    of.iter().filter(|term| others.iter().any(|other| is_same(term, other))).count()
 }
 
 /// Whether two terms differ only in their endings: "corrections" and "correcting", "행도" and "행에서".
@@ -150,8 +164,9 @@ pub(crate) fn have_same_stem(a: &str, b: &str) -> bool {
     // [`terms`] leaves particles at nouns of one syllable.
     let syllable =
         |word: &str| word.chars().next().filter(|c| is_hangul(*c) && korean::particle(&word[c.len_utf8()..]).is_some());
-    // "인쇄용" is for "인쇄".
-    let is_purpose = |long: &str, short: &str| long.strip_suffix('용') == Some(short) && short.chars().count() > 1;
+    // "인쇄용" is for "인쇄", and "되돌리기" is what one does who "되돌리는".
+    let is_purpose =
+        |long: &str, short: &str| long.strip_suffix(['용', '기']) == Some(short) && short.chars().count() > 1;
     a == b
         || is_purpose(a, b)
         || is_purpose(b, a)
@@ -241,7 +256,9 @@ fn with_quantities(found: Vec<ProseToken>) -> Vec<ProseToken> {
         if let Some(last) = joined.last_mut()
             && matches!(last.kind, TokenKind::Quantity(_))
             && last.text.is_empty()
+            && last.particle.is_empty()
             && !token.begins_clause
+            && !matches!(token.kind, TokenKind::Quantity(_))
             && words::is_unit(&token.text)
         {
             last.text = token.text;
@@ -260,8 +277,15 @@ fn with_quantities(found: Vec<ProseToken>) -> Vec<ProseToken> {
     joined
 }
 
-/// Parses a number at the start of a word and the unit attached to it: `1.5MB`, `50`, `15분`.
+/// Parses a number at the start of a word and the unit attached to it: `1.5MB`, `50`, `15분`, `06:30`.
 fn number(word: &str) -> Option<(f64, &str)> {
+    if let Some((hours, minutes)) = word.split_once(':')
+        && hours.len() <= 2
+        && minutes.len() == 2
+        && let (Ok(hours), Ok(minutes)) = (hours.parse::<u8>(), minutes.parse::<u8>())
+    {
+        return Some((f64::from(hours) * 60.0 + f64::from(minutes), CLOCK));
+    }
     let end = word.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(word.len());
     let digits = word[..end].trim_end_matches(['.', ',']);
     let unit = &word[digits.len()..];
@@ -278,6 +302,10 @@ fn word_length(text: &str) -> usize {
     let mut previous = ' ';
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|(_, c)| *c);
+        // "10%는": the particle follows.
+        if c == '%' && previous.is_ascii_digit() {
+            return at + 1;
+        }
         let joins = matches!(c, '.' | '/' | ':' | '@' | '+' | '#' | '\'' | ',')
             && hangul == Some(false)
             && next.is_some_and(|next| is_word(next) && !is_hangul(next))
@@ -339,6 +367,7 @@ mod tests {
     #[case::ordinal("it's the 17th of March now", 317.0, "date")]
     #[case::month_and_day("Feb 9 at the latest", 209.0, "date")]
     #[case::korean_date("프리즈는 12월 5일이에요", 1205.0, "date")]
+    #[case::range("0.5에서 35Hz로", 0.5, "")]
     fn quantities_are_converted_to_base_units(#[case] text: &str, #[case] number: f64, #[case] unit: &str) {
         let found = tokens(text).into_iter().find(|token| matches!(token.kind, TokenKind::Quantity(_))).unwrap();
         assert_eq!((found.kind, found.text.as_str()), (TokenKind::Quantity(number), unit));

@@ -40,6 +40,9 @@ const HALF_LIFE: f32 = 30.0;
 /// Bonus of a passage with the whole identifier that the question consists of, over those with parts of it.
 const WHOLE_IDENTIFIER: f32 = 0.35;
 
+/// Bonus of an edit that adds the definition of this identifier.
+const DEFINITION: f32 = 0.8;
+
 /// Hits of one notes file or session that may precede those of others.
 const PER_ORIGIN: usize = 5;
 
@@ -151,10 +154,17 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
         let fits = |times: &AskedTimes| times.best_fit(memory.at.date(), "") > 0.0;
         memory.is_day_summary() && context.only_times.is_some_and(fits)
     };
-    let has_identifier = |identifier: &str| {
+    let of_identifier = |identifier: &str| {
         let identifier = identifier.to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&identifier);
-        has(passage.text()) || has(passage.also()) || has(&passage.title())
+        let is_tool_use = memory.is_some_and(|memory| memory.kind == MemoryType::ToolUsage);
+        if is_tool_use && defines(&passage.text().to_lowercase(), &identifier) {
+            DEFINITION
+        } else if has(passage.text()) || has(passage.also()) || has(&passage.title()) {
+            WHOLE_IDENTIFIER
+        } else {
+            0.0
+        }
     };
     RankLifts {
         kind: match memory.map(|memory| memory.kind) {
@@ -168,8 +178,22 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
         },
         importance: IMPORTANCE * (f32::from(importance) - 1.0).max(0.0),
         recent,
-        identifier: if context.identifier.is_some_and(has_identifier) { WHOLE_IDENTIFIER } else { 0.0 },
+        identifier: context.identifier.map_or(0.0, of_identifier),
     }
+}
+
+/// Whether the added lines of a `tool_usage` text define an identifier, both in lower case: "+ export function restoreTree() {".
+fn defines(text: &str, identifier: &str) -> bool {
+    static KEYWORDS: WordList = WordList::words(
+        "class const def enum fn fun func function interface let module object record struct trait type val var",
+    );
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    text.lines().filter_map(|line| line.strip_prefix("+ ")).any(|line| {
+        line.match_indices(identifier).any(|(at, _)| {
+            let is_whole = !line[at + identifier.len()..].starts_with(is_name);
+            is_whole && line[..at].split_whitespace().next_back().is_some_and(|word| KEYWORDS.contains(word))
+        })
+    })
 }
 
 /// Removes duplicates, and puts the newer of two versions of a statement before the older one.

@@ -58,8 +58,8 @@ impl Knowledge {
     pub(super) fn read(rows: Rows<'_>, shown_session: Option<&str>, size: usize) -> rusqlite::Result<Self> {
         let mut entries = read_entries(rows)?;
         let events = RecentEvents::read(rows)?;
-        let statements =
-            StatementIndex::new(concluded(&entries).chain(events.changes())).with_turns(events.overwritten());
+        let of_turns = [events.overwritten(), events.replied()].concat();
+        let statements = StatementIndex::new(concluded(&entries).chain(events.changes())).with_turns(of_turns);
         entries.sort_by_key(|entry| Reverse((entry.rank(), entry.row.order())));
         let mut knowledge = Self {
             entries,

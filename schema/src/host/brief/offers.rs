@@ -71,7 +71,7 @@ fn fold(sentence: &str) -> String {
 }
 
 /// Returns the sentences to keep, or `None` if they say nothing.
-pub(super) fn kept_sentences(text: &str, keeps: impl Fn(&str) -> bool) -> Option<String> {
+pub(super) fn kept_sentences(text: &str, mut keeps: impl FnMut(&str) -> bool) -> Option<String> {
     let kept: String = sentences(text).into_iter().filter(|sentence| keeps(sentence)).collect();
     Some(kept.trim().to_owned()).filter(|kept| kept.chars().any(char::is_alphanumeric))
 }

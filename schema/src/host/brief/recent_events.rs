@@ -6,8 +6,11 @@ use std::iter;
 use super::abandoned::{AbandonedTurns, answer_to, prompt_of};
 use super::revised::revised_choices;
 use crate::model::memory::MemoryType;
+use crate::prose::one_off::without_one_offs;
+use crate::prose::sentences::sentences;
 use crate::prose::supersession::{
-    Statement, TurnEdits, TurnStatement, changes_of_edits, left_for_another, names_of_removed_files, reversals,
+    Statement, TurnEdits, TurnStatement, changes_of_edits, corrected, done_once, left_for_another,
+    names_of_removed_files, number_left, reversals,
 };
 use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
 
@@ -61,22 +64,53 @@ impl RecentEvents {
         let turns: Vec<(Option<&MemoryRow>, &MemoryRow, TurnEdits<'_>)> = self
             .tool_uses
             .iter()
-            .map(|row| (prompt_of(row, &self.prompts, &self.answers), row, TurnEdits::of(&row.memory.content)))
+            .map(|row| (self.beginning_of(row), row, TurnEdits::of(&row.memory.content)))
             .collect();
         let mut found = Vec::new();
-        for (at, (newer_asked, tool_use, edits)) in turns.iter().enumerate() {
-            // A prompt such as "go" is not stored.
-            let began = newer_asked.unwrap_or(tool_use).order();
-            for (asked, _, overwritten) in &turns[at + 1..] {
-                let Some(asked) = asked.filter(|asked| asked.order() < began) else { continue };
+        for (at, (newer_began, tool_use, edits)) in turns.iter().enumerate() {
+            let began = newer_began.unwrap_or(tool_use).order();
+            if let Some(asked) = self.prompts.iter().find(|prompt| is_earlier_in_session(prompt, tool_use))
+                && let Some(newer) = edits.changes_described(&asked.memory.content)
+            {
+                let (time, seq) = asked.order();
+                found.push(((time, seq)..(time, seq + 1), newer));
+            }
+            for (beginning, _, overwritten) in &turns[at + 1..] {
+                let Some(beginning) = beginning.filter(|beginning| beginning.order() < began) else { continue };
                 // Found only if it is needed.
-                let answer = iter::once_with(|| answer_to(asked, &self.prompts, &self.answers)).flatten();
-                let said = iter::once(asked).chain(answer).map(|row| row.memory.content.as_str());
+                let answer = iter::once_with(|| answer_to(beginning, &self.prompts, &self.answers)).flatten();
+                let said = iter::once(beginning).chain(answer).map(|row| row.memory.content.as_str());
                 if let Some(newer) = edits.overwrites(overwritten, said) {
-                    let end = self.prompt_after(asked).map_or(began, MemoryRow::order);
-                    found.push((asked.order()..end, newer));
+                    let end = self.prompt_after(beginning).map_or(began, MemoryRow::order);
+                    found.push((beginning.order()..end, newer));
                 }
             }
+        }
+        found
+    }
+
+    /// Returns the prompt that caused a tool use, or the answer that proposed it: a prompt such as "go" is not stored.
+    fn beginning_of(&self, tool_use: &MemoryRow) -> Option<&MemoryRow> {
+        let is_before = |said: &&MemoryRow| is_earlier_in_session(said, tool_use);
+        prompt_of(tool_use, &self.prompts, &self.answers).or_else(|| self.answers.iter().find(is_before))
+    }
+
+    /// Returns what prompts correct or leave of the answer before them, and what they make a matter of once in the answer to them.
+    pub(super) fn replied(&self) -> Vec<TurnStatement> {
+        let mut found = Vec::new();
+        for prompt in &self.prompts {
+            let text = searched(prompt);
+            if let Some(answer) = self.answers.iter().find(|answer| is_earlier_in_session(answer, prompt)) {
+                let replies = number_left(text, true).into_iter().chain(corrected(text, &answer.memory.content));
+                found.extend(replies.map(|newer| (answer.order()..prompt.order(), newer)));
+            }
+            let once = iter::once_with(|| answer_to(prompt, &self.prompts, &self.answers)).flatten();
+            let (time, seq) = prompt.order();
+            let end = |answer: &MemoryRow| self.prompt_after(answer).map_or((i64::MAX, 0), MemoryRow::order);
+            found.extend(once.flat_map(|answer| {
+                let given_up = done_once(text, &answer.memory.content);
+                given_up.into_iter().map(move |newer| ((time, seq + 1)..end(answer), newer))
+            }));
         }
         found
     }
@@ -91,12 +125,24 @@ impl RecentEvents {
     /// Returns the turns that no longer hold.
     pub(super) fn abandoned_turns(&self) -> AbandonedTurns {
         let mut abandoned = AbandonedTurns::find(&self.tool_uses, &self.prompts, &self.answers);
+        for prompt in self.prompts.iter().filter(|prompt| without_one_offs(&prompt.memory.content).is_empty()) {
+            // A longer answer may say more than that it was done.
+            let answer = answer_to(prompt, &self.prompts, &self.answers);
+            if let Some(answer) = answer.filter(|answer| sentences(&answer.memory.content).len() == 1) {
+                abandoned.insert(prompt);
+                abandoned.insert(answer);
+            }
+        }
         for choice in revised_choices(&self.prompts, &self.answers) {
             choice.turns.iter().for_each(|row| abandoned.insert(row));
             abandoned.keep(choice.besides);
         }
         abandoned
     }
+}
+
+fn is_earlier_in_session(said: &MemoryRow, than: &MemoryRow) -> bool {
+    said.memory.session_id == than.memory.session_id && said.order() < than.order()
 }
 
 /// The user's own memories of a type.
@@ -109,9 +155,16 @@ pub(super) fn newest(rows: Rows<'_>, kind: MemoryType) -> rusqlite::Result<Vec<M
     rows.list(&own(kind), READ_OF_TYPE)
 }
 
+/// Returns the beginning of a prompt or an answer.
+fn searched(row: &MemoryRow) -> &str {
+    &row.memory.content[..row.memory.content.floor_char_boundary(SEARCHED_BYTES)]
+}
+
 /// Returns what the beginning of a prompt or an answer gives up or changes.
 fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
-    let text = &row.memory.content[..row.memory.content.floor_char_boundary(SEARCHED_BYTES)];
-    let left = (row.memory.kind == MemoryType::UserPrompt).then(|| left_for_another(text)).flatten();
+    let text = searched(row);
+    let is_prompt = row.memory.kind == MemoryType::UserPrompt;
+    let left = || left_for_another(text).into_iter().chain(number_left(text, false));
+    let left: Vec<Statement> = if is_prompt { left().collect() } else { Vec::new() };
     reversals(text).into_iter().chain(left).collect()
 }

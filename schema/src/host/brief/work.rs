@@ -3,7 +3,7 @@
 use super::budget::{BriefSection, LONGEST_LINE};
 use super::knowledge::Knowledge;
 use super::offers::{asks_to_choose, is_idea, is_question, kept_sentences, without_offers};
-use crate::host::classifier::introduces_steps;
+use crate::host::classifier::{counts_steps, introduces_steps};
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::model::moment::Moment;
 use crate::prose::gist::shortened;
@@ -236,7 +236,11 @@ fn without_open_steps(text: &str) -> Option<String> {
         let lead = sentence.split_once(':').map_or("", |(lead, _)| lead.trim());
         introduces_steps(lead) || names_everything_left(sentence)
     };
-    kept_sentences(text, |sentence| !names_steps(sentence))
+    let mut is_counted = false;
+    kept_sentences(text, |sentence| {
+        let is_below_count = std::mem::replace(&mut is_counted, counts_steps(sentence));
+        !is_below_count && !is_counted && !names_steps(sentence)
+    })
 }
 
 /// Describes an earlier session in one line, or not at all if everything in it was replaced.

@@ -50,7 +50,7 @@ static OPENINGS: [WordList; 6] = WordList::phrases_each([
 /// Words in a line that introduces a list of open steps.
 static STEPS_FOLLOW: WordList = WordList::phrases(
     "left for|left over|still open|still want|still need|still missing|not there yet|open points|open items|to do|todo|pending tasks|next steps|next up|remaining|remains|what's left|what is left|\
-     left to do|not done|follow-up|open steps|残りの|残りは|残り:|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|부탁드릴 것|다음에 할|다음 단계|다음 작업|미완료",
+     left to do|not done|follow-up|open steps|still to come|left open|안 한 것|안 한 일|앞으로 할 것|이어서 할|残りの|残りは|残り:|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|부탁드릴 것|다음에 할|다음 단계|다음 작업|미완료",
 );
 
 /// Cues of Japanese conclusions with their kinds. Earlier ones count first.
@@ -95,11 +95,26 @@ pub(crate) fn introduces_steps(line: &str) -> bool {
     line.chars().count() <= LONGEST_LEAD && (has_listed(&STEPS_FOLLOW, line) || SHORT_LEADS.contains(&bare(line)))
 }
 
+/// Whether a sentence only says how many open steps the next one names: "할 일이 두 개 남았어요.", "Two things are left."
+pub(crate) fn counts_steps(sentence: &str) -> bool {
+    static SUBJECTS: WordList = WordList::phrases(
+        "할 일은 |할 일이 |남은 일은 |남은 일이 |남은 건 |남은 것은 |남은 게 |남은 작업은 |남은 작업이 |해야 할 일은 ",
+    );
+    static KOREAN_COUNTS: WordList = WordList::phrases("가지|한 개|두 개|세 개|네 개|둘|셋|넷");
+    static COUNTS: WordList = WordList::words("two three four five 2 3 4 5");
+    static LEFT: WordList = WordList::words("left open remaining remain todo");
+    const LONGEST: usize = 40;
+    let bare = bare(sentence);
+    let words: Vec<&str> = bare.split(' ').collect();
+    let is_english = COUNTS.contains(words[0]) && words.last().is_some_and(|word| LEFT.contains(word));
+    bare.chars().count() <= LONGEST && (is_english || SUBJECTS.occurs_in(&bare) && KOREAN_COUNTS.occurs_in(&bare))
+}
+
 /// Whether a line is only the heading of open steps.
 pub(super) fn is_steps_heading(line: &str) -> bool {
     static HEADINGS: WordList = WordList::phrases(
-        "to do|todo|left over|still to do|left to do|next steps|next step|not done|not done yet|still open|open|open points|open items|remaining|next|optional next step|pending|pending task|pending tasks|\
-         남은 일|남은 작업|남은 것|할 일|다음|다음 할 일|다음에 할 일|다음에 할 것|다음 단계|다음 작업|앞으로 할 일",
+        "to do|to do next|todo|left over|left open|still to do|still to come|left to do|next steps|next step|not done|not done yet|still open|open|open points|open items|remaining|next|optional next step|pending|pending task|pending tasks|\
+         남은 일|남은 작업|남은 것|할 일|다음|다음 할 일|다음에 할 일|다음에 할 것|다음 단계|다음 작업|앞으로 할 일|앞으로 할 것|이어서 할 일|이어서 할 것|안 한 것|아직 안 한 것",
     );
     // "Left for the importer:", "남은 것은 이렇습니다."
     static KOREAN_ENDS: WordList =

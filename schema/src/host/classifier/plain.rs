@@ -94,7 +94,7 @@ static OBLIGATIONS: WordList = WordList::words("always must never should 금지 
 /// Returns the kind of conclusion that a person states in plain words, as an index of `KINDS`.
 pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
     let folded = sentence.to_lowercase().replace('’', "'").replace("let us ", "let's ");
-    let said = without_lead_ins(folded.trim_start_matches(['-', '*', ' ']));
+    let said = without_topic(without_lead_ins(folded.trim_start_matches(['-', '*', ' '])));
     if is_rule_of_order(said) {
         return Some(CONVENTION);
     }
@@ -248,6 +248,13 @@ pub(super) fn promises_a_rule(sentence: &str) -> bool {
         || folded.starts_with("앞으로 ") && folded.contains(" 항상 ") && bare.ends_with("겠습니다")
 }
 
+/// Returns a decision without the topic before it: "final answer: we go with Tauri".
+fn without_topic(said: &str) -> &str {
+    const LONGEST_TOPIC: usize = 30;
+    let topic = said.split_once(": ").filter(|(topic, _)| topic.chars().count() <= LONGEST_TOPIC);
+    topic.map(|(_, statement)| statement).filter(|statement| DECIDES.begins(statement)).unwrap_or(said)
+}
+
 fn without_lead_ins(said: &str) -> &str {
     let mut rest = said;
     while let Some(after) = LEAD_INS.iter().find_map(|lead_in| {
@@ -268,6 +275,7 @@ mod tests {
     #[rstest]
     #[case::choice("OK, then let's go with Postgres.", Some(DECISION))]
     #[case::alternative("Use cursor pagination, not offsets.", Some(DECISION))]
+    #[case::after_a_topic("Final answer: I decided to go with Tauri over Electron.", Some(DECISION))]
     #[case::rule("Always run the linter before a commit.", Some(CONVENTION))]
     #[case::standing_order("Please use pnpm instead of npm from now on.", Some(CONVENTION))]
     #[case::preference("Keep your answers short in the future.", Some(PREFERENCE))]

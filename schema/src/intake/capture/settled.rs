@@ -7,10 +7,11 @@ use crate::model::failure::{Success, have_same_cause, is_settled_by, signature};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
-use crate::model::tool_usage::files;
+use crate::model::tool_usage::{edited_lines, files};
 use crate::prose::gist::list_item;
 use crate::prose::tasks::{
-    declined, done_as_ordered, done_by_number, done_except_left, done_of_list, dropped, finished, reports_whole_list,
+    declined, done_as_ordered, done_by_number, done_except_left, done_in_code, done_of_list, dropped, finished,
+    reports_whole_list,
 };
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
@@ -103,6 +104,7 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
         if !changes.is_empty() && !has_failed {
             let has_edited = changes.iter().any(|row| files(&row.memory.content).next().is_some());
             settled.extend(done_as_ordered(asked, &memory.content, has_edited, &texts));
+            settled.extend(done_in_code(&memory.content, &added_code(&changes), &texts));
         }
         let edited: String = changes.iter().map(|row| row.memory.content.as_str()).collect();
         let lists = task_lists(rows, &open)?;
@@ -122,6 +124,12 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
     settled.sort_unstable();
     settled.dedup();
     Ok(settled.into_iter().map(|at| open[at].id.clone()).collect())
+}
+
+/// Returns the lines that tool uses added, in lower case.
+fn added_code(tool_uses: &[MemoryRow]) -> String {
+    let lines = tool_uses.iter().flat_map(|row| edited_lines(&row.memory.content));
+    lines.filter(|line| line.is_added).map(|line| line.code.to_lowercase() + "\n").collect()
 }
 
 /// A list in an answer whose items became tasks.
@@ -159,8 +167,14 @@ fn task_lists(rows: Rows<'_>, open: &[Memory]) -> rusqlite::Result<Vec<TaskList>
         let mut with_tasks = blocks.into_iter().map(|block| -> Vec<(String, Option<usize>)> {
             block.into_iter().map(|item| (item.to_owned(), task_of(item))).collect()
         });
-        let items = with_tasks.rfind(|items| items.len() > 1 && items.iter().any(|(_, task)| task.is_some()));
-        if let Some(items) = items {
+        let in_lines = with_tasks.rfind(|items| items.len() > 1 && items.iter().any(|(_, task)| task.is_some()));
+        // "Open: the key, the man page, and the docs."
+        let in_a_sentence = || -> Option<Vec<(String, Option<usize>)>> {
+            let of_source = open.iter().enumerate().filter(|(_, task)| task.attributes.source.as_ref() == Some(source));
+            let items: Vec<_> = of_source.map(|(at, task)| (task.content.clone(), Some(at))).collect();
+            (items.len() > 1).then_some(items)
+        };
+        if let Some(items) = in_lines.or_else(in_a_sentence) {
             lists.push(TaskList { answer: source.clone(), answered_at: answer.order(), items });
         }
     }

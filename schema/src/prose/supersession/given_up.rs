@@ -23,6 +23,8 @@ pub(super) enum Scope {
     Restated,
     /// Completely.
     All,
+    /// In a sentence with these terms, whatever else it says of them.
+    Sentence,
     /// Only where the older statement chooses it.
     Chosen,
     /// It was removed, which often means only a file or a part of something that stays.
@@ -128,7 +130,7 @@ static DEGREES: WordList = WordList::words(
 
 /// Phrases at the end of a clause behind something that is given up, as tokens: "the hook goes away".
 static GIVES_UP_BEHIND: WordList = WordList::phrases(
-    "goe away|has to go|must go|didnt work out|doesnt work out|isnt working out|is a dead end|was a dead end",
+    "goe away|has to go|must go|didnt work out|doesnt work out|doesnt work after all|isnt working out|is a dead end|was a dead end",
 );
 
 /// Korean nouns for events, whose failure gives up nothing: "빌드 망했네".
@@ -140,7 +142,7 @@ static VERBS_BEHIND: WordList =
 
 /// Korean words that follow something that is given up.
 static GIVES_UP_BEFORE: [(Scope, WordList); 3] = [
-    (Scope::Subject, WordList::words("대신 없이 말고 아니라 아니고 빼고 빼자")),
+    (Scope::Subject, WordList::words("대신 없이 말고 아니라 아니고 빼고 빼자 빼죠 뺍시다")),
     (
         Scope::All,
         WordList::words(

@@ -4,7 +4,7 @@ use super::given_up::{GivenUp, Scope};
 use super::{Statement, is_plain};
 use crate::model::tool_usage::{EditedLine, edited_lines};
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{quantities, tokens};
+use crate::prose::terms::{CLOCK, ProseToken, quantities, tokens};
 
 /// The shortest name, in bytes.
 const SHORTEST_NAME: usize = 3;
@@ -42,23 +42,25 @@ impl<'t> TurnEdits<'t> {
         let is_overwritten = |line: &&EditedLine<'_>| {
             let mut of_file = earlier.added.iter().filter(|added| added.file == line.file);
             let is_known = !line.code.is_empty() && of_file.any(|added| added.code.contains(line.code));
-            is_known && (self.new_number(line).is_some() || self.has_new_value(line))
+            is_known
         };
         let lines: Vec<&EditedLine<'_>> = self.removed.iter().filter(is_overwritten).collect();
         if lines.is_empty() {
             return None;
         }
+        let has_new_value = lines.iter().any(|line| self.new_numbers(line).is_some() || self.has_new_value(line));
         let added: String = self.added.iter().map(|line| line.code.to_lowercase() + "\n").collect();
-        let kept = numbers(&added);
-        let gone: Vec<(f64, &str)> =
-            lines.iter().flat_map(|line| numbers(line.code).into_iter().map(|number| (number, line.code))).collect();
-        let gone: Vec<(f64, &str)> = gone.into_iter().filter(|(number, _)| !kept.contains(number)).collect();
+        let gone = if has_new_value { gone_numbers(&lines, &added) } else { Vec::new() };
         let removed: String = lines.iter().map(|line| line.code.to_lowercase() + "\n").collect();
-        let is_gone = |name: &str| name.len() >= SHORTEST_NAME && removed.contains(name) && !added.contains(name);
+        // "Ctrl+Shift+M" is a value. A function or a class may only have another place.
+        let is_value = |name: &str| has_new_value || name.contains(['+', '%', '-']);
+        let is_gone = |name: &str| {
+            name.len() >= SHORTEST_NAME && is_value(name) && removed.contains(name) && !added.contains(name)
+        };
         let said: Vec<_> = said.flat_map(tokens).collect();
         let of_code = quantities(&said)
             .into_iter()
-            .filter(|(said, _)| gone.iter().any(|(number, line)| scale(*said, *number, line).is_some()));
+            .filter(|said| gone.iter().any(|(number, line)| scale(said, *number, line).is_some()));
         let names: Vec<String> =
             said.iter().filter(|token| token.is_name && is_gone(&token.text)).map(|token| token.text.clone()).collect();
         let given_up = GivenUp {
@@ -71,33 +73,56 @@ impl<'t> TurnEdits<'t> {
         (!given_up.is_nothing()).then(|| Statement { given_up: vec![given_up], ..Statement::of("") })
     }
 
+    /// Returns a statement that gives up the numbers with which a prompt describes what these edits change: "the limit is 200 ms now". It holds
+    /// for this prompt only.
+    pub fn changes_described(&self, asked: &str) -> Option<Statement> {
+        let added: String = self.added.iter().map(|line| line.code.to_lowercase() + "\n").collect();
+        let removed: Vec<&EditedLine<'_>> = self.removed.iter().collect();
+        let gone = gone_numbers(&removed, &added);
+        if gone.is_empty() {
+            return None;
+        }
+        let is = |said: &(f64, String), number: f64, line: &str| scale(said, number, line).is_some();
+        let is_gone = |said: &(f64, String)| gone.iter().any(|(number, line)| is(said, *number, line));
+        let is_set = |said: &(f64, String)| numbers(&added).into_iter().any(|number| is(said, number, &added));
+        let of_sentence = |sentence: &str| quantities(&tokens(sentence));
+        let described = sentences(asked).into_iter().map(of_sentence).filter(|said| !said.iter().any(is_set));
+        let quantities: Vec<_> = described.flatten().filter(is_gone).collect();
+        let (terms, names, subject) = (Vec::new(), Vec::new(), Vec::new());
+        let given_up = GivenUp { terms, names, quantities, scope: Scope::Chosen, subject };
+        (!given_up.is_nothing()).then(|| Statement { given_up: vec![given_up], ..Statement::of("") })
+    }
+
     /// Returns the sentences of the prompt that name a number which these edits set, each with the number that it replaces: "two nights in a
     /// row" instead of three.
     pub fn restated(&self, asked: &str) -> Vec<Statement> {
-        let changes: Vec<(f64, f64, &str)> = self
-            .removed
-            .iter()
-            .filter_map(|line| self.new_number(line).map(|(old, new)| (old, new, line.code)))
-            .collect();
+        let changes: Vec<(f64, f64, &str)> = self.removed.iter().filter_map(|line| self.only_change(line)).collect();
         if changes.is_empty() {
             return Vec::new();
         }
+        let terms = Statement::of(asked).terms;
+        let named = quantities(&tokens(asked));
         let restating = |sentence: &str| -> Option<Statement> {
-            let mut statement = Statement::of(sentence);
-            let old = |(said, unit): &(f64, String)| {
-                changes.iter().find_map(|(old, new, line)| Some((old * scale(*said, *new, line)?, unit.clone())))
+            let all = tokens(sentence);
+            let old = |(at, token): (usize, &ProseToken)| {
+                let new = quantities(std::slice::from_ref(token)).pop()?;
+                let old = |(old, number, line): &(f64, f64, &str)| Some(old * scale(&new, *number, line)?);
+                let old = changes.iter().find_map(old)?;
+                // "iOS 17" replaces "iOS 16".
+                let name = at.checked_sub(1).map(|before| &all[before]).filter(|before| before.is_name);
+                Some(((old, new.1), name.map(|name| name.text.clone())))
             };
-            let quantities: Vec<_> = statement.quantities.iter().filter_map(old).collect();
-            let given_up = GivenUp {
-                terms: Vec::new(),
-                names: Vec::new(),
-                quantities,
-                scope: Scope::Restated,
-                subject: Vec::new(),
-            };
-            statement.given_up.push(given_up);
-            statement.given_up.retain(|given_up| !given_up.is_nothing());
-            (!statement.given_up.is_empty()).then_some(statement)
+            let (numbers, names): (Vec<_>, Vec<_>) = all.iter().enumerate().filter_map(old).unzip();
+            // "72로 두면 깜빡여요. 90에 맞춰주세요" says what goes.
+            let names_old = numbers.iter().any(|(old, _)| named.iter().any(|(number, _)| number == old));
+            let scope = if names_old { Scope::Chosen } else { Scope::Restated };
+            let names = names.into_iter().flatten().collect();
+            let given_up = GivenUp { terms: Vec::new(), names, quantities: numbers, scope, subject: Vec::new() };
+            (!given_up.is_nothing()).then(|| Statement {
+                terms: terms.clone(),
+                given_up: vec![given_up],
+                ..Statement::of(sentence)
+            })
         };
         sentences(asked).into_iter().filter(|sentence| is_plain(sentence)).filter_map(restating).collect()
     }
@@ -109,23 +134,47 @@ impl<'t> TurnEdits<'t> {
         settings.into_iter().any(|(same, new)| same == key && new != old)
     }
 
-    /// Returns the only number of a removed line, and the number that the line has now.
-    fn new_number(&self, removed: &EditedLine<'_>) -> Option<(f64, f64)> {
+    /// Returns the number that a removed line has no longer, the one in its place, and the line, if no other number of it changed.
+    fn only_change<'l>(&self, removed: &EditedLine<'l>) -> Option<(f64, f64, &'l str)> {
+        let changes = self.new_numbers(removed)?;
+        let (old, new) = changes[0];
+        changes.iter().all(|change| *change == (old, new)).then_some((old, new, removed.code))
+    }
+
+    /// Returns the numbers of a removed line that changed, if nothing else of it did.
+    fn new_numbers(&self, removed: &EditedLine<'_>) -> Option<Vec<(f64, f64)>> {
         let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | '_');
         let form = |code: &str| -> String { code.split(is_number).collect() };
-        let [old] = numbers(removed.code)[..] else { return None };
-        let wanted = form(removed.code);
+        let (old, wanted) = (numbers(removed.code), form(removed.code));
         let line = self.added.iter().find(|line| line.file == removed.file && form(line.code) == wanted)?;
-        let [new] = numbers(line.code)[..] else { return None };
-        (new != old).then_some((old, new))
+        let new = numbers(line.code);
+        let is_as_long = old.len() == new.len();
+        let changed: Vec<(f64, f64)> = old.into_iter().zip(new).filter(|(old, new)| old != new).collect();
+        (is_as_long && !changed.is_empty()).then_some(changed)
     }
 }
 
+/// Returns the numbers of removed lines that the added code has not, with their lines.
+fn gone_numbers<'l>(removed: &[&EditedLine<'l>], added: &str) -> Vec<(f64, &'l str)> {
+    let kept = numbers(added);
+    let of_line = |line: &&EditedLine<'l>| numbers(line.code).into_iter().map(|number| (number, line.code)).collect();
+    removed.iter().flat_map::<Vec<_>, _>(of_line).filter(|(number, _)| !kept.contains(number)).collect()
+}
+
 /// Returns how much larger a number of prose is than one of a line of code, if they may mean the same.
-fn scale(said: f64, number: f64, line: &str) -> Option<f64> {
+fn scale((said, unit): &(f64, String), number: f64, line: &str) -> Option<f64> {
     let line = line.to_lowercase();
     let is_same = |scale: f64| number != 0.0 && (said - number * scale).abs() <= f64::EPSILON * said.abs();
-    SCALES.into_iter().find(|(unit, scale)| line.contains(unit) && is_same(*scale)).map(|(_, scale)| scale)
+    let of_unit = match unit.as_str() {
+        "percent" => Some(100.0),
+        // "23시" of "0 30 23 * * *"
+        CLOCK => Some(60.0),
+        // Many times are in milliseconds without saying so.
+        "second" => Some(0.001),
+        _ => None,
+    };
+    let of_line = SCALES.into_iter().filter(|(unit, _)| line.contains(unit)).map(|(_, scale)| scale);
+    of_line.chain(of_unit).find(|scale| is_same(*scale))
 }
 
 /// Returns the key and the value of a setting, if the value is one plain word. Other settings may follow it.
@@ -136,17 +185,21 @@ fn setting(code: &str) -> Option<(&str, &str)> {
     is_plain.then_some((key.trim(), value))
 }
 
-/// Returns the numbers of code, but not those within names and versions, such as `u16` and `1.2.3`.
+/// Returns the numbers of code, but not those within names and versions, such as `u16` and `1.2.3`. Options such as `-z15` and versions such
+/// as `.v17` have one.
 fn numbers(code: &str) -> Vec<f64> {
     let mut found = Vec::new();
-    let mut previous = ' ';
+    let (mut before, mut previous) = (' ', ' ');
     let mut rest = code;
     while let Some(c) = rest.chars().next() {
-        let is_start = c.is_ascii_digit() && !previous.is_alphanumeric() && !matches!(previous, '_' | '.');
+        let is_option = previous.is_ascii_alphabetic() && before == '-' || previous == 'v' && before == '.';
+        let is_start =
+            c.is_ascii_digit() && (is_option || !previous.is_alphanumeric() && !matches!(previous, '_' | '.'));
         let length = if is_start { number_length(rest) } else { c.len_utf8() };
         if is_start {
             found.extend(rest[..length].replace('_', "").parse::<f64>().ok());
         }
+        before = previous;
         previous = rest[..length].chars().next_back().unwrap_or(' ');
         rest = &rest[length..];
     }
@@ -177,6 +230,27 @@ mod tests {
     }
 
     #[rstest]
+    #[case::of_a_list(
+        "+ R = [(1080, 24), (720, 24)]",
+        "- 24), (720, 24\n+ 21), (720, 21",
+        "HEVC at CRF 24 gives 95.1.",
+        true
+    )]
+    #[case::option("+ tile -Z6 -z15 a.json", "- -z15\n+ -z14", "one file, zoom 6 to 15", true)]
+    #[case::clock(
+        "+ cron = \"0 30 23 * * *\"",
+        "- 0 30 23 * * *\n+ 0 10 0 * * *",
+        "마감 배치는 23시 30분에 돌려요",
+        true
+    )]
+    #[case::percent("+ return 1 - 0.1 * days", "- 1 - 0.1 * days\n+ 1 - 0.05 * days", "하루에 10%씩 깎고", true)]
+    #[case::milliseconds("+ BALANCED, 20_000", "- 20_000\n+ 10_000", "주기는 20초로 하고", true)]
+    #[case::value(
+        "+ Some(\"CmdOrCtrl+Shift+M\")",
+        "- CmdOrCtrl+Shift+M\n+ CmdOrCtrl+Alt+N",
+        "단축키 기본값은 Ctrl+Shift+M으로 해주세요.",
+        true
+    )]
     #[case::number("+ SEGMENT = 4", "- SEGMENT = 4\n+ SEGMENT = 6", "The segments of 4 seconds.", true)]
     #[case::other_unit("+ interval-ms: 60000", "- interval-ms: 60000\n+ interval-ms: 600000", "commit은 1분마다", true)]
     #[case::part_of_line("+ wait(300_000);", "- 300_000\n+ 500_000", "하루 30만 건까지만", true)]
@@ -216,6 +290,19 @@ mod tests {
         "- 8443\n+ 9643",
         "Final port for the config page is 9643.",
         "The config page moves to 8443",
+        true
+    )]
+    #[case::with_its_name("- .iOS(.v16)\n+ .iOS(.v17)", "Raise the floor to iOS 17.", "Minimum stays at iOS 16.", true)]
+    #[case::with_the_old_one(
+        "- hz: 72\n+ hz: 90",
+        "72로 두면 깜빡여요. 90에 맞춰주세요.",
+        "목표 프레임은 72로 두고",
+        true
+    )]
+    #[case::from_another_sentence(
+        "- pass(x, 35)\n+ pass(x, 45)",
+        "심사위원이 스핀들 대역까지 보라네요. 상한을 45로 올리고 다시 전처리해요.",
+        "전처리 대역은 0.5에서 35Hz로 하죠.",
         true
     )]
     #[case::about_something_else("- MAX = 3\n+ MAX = 2", "two nights in a row", "Retry three times", false)]

@@ -28,7 +28,7 @@ static COMPLAINTS: WordList = WordList::words(
      flaky hangs leaked leaking leaks loses overloaded slow timeouts unmaintained unusable",
 );
 static KOREAN_COMPLAINTS: WordList = WordList::phrases(
-    "깨지|깨져|깨집|느리|느려|느립|죽어|죽었|죽습|죽는|비싸|비쌉|요금|터져|터졌|밀려|밀립|잘라|잘립|잘려|반토막|틀려|틀립|안 울|누락|막혀|막힙|막혔|꼬여|꼬입|멈춰|멈춥|멈춘|유실|날아|크래시|사람이 없|답이 없|한계가|한계다|무리야|무리다|너무 낙관|너무 길|너무 짧|너무 커|너무 크|너무 작|너무 오래|너무 많|너무 적|너무 잦|난리",
+    "깨지|깨져|깨집|느리|느려|느립|죽어|죽었|죽습|죽는|비싸|비쌉|요금|터져|터졌|밀려|밀립|잘라|잘립|잘려|반토막|틀려|틀립|안 울|누락|막혀|막힙|막혔|꼬여|꼬입|멈춰|멈춥|멈춘|유실|날아|크래시|사람이 없|답이 없|한계가|한계다|무리야|무리다|너무 낙관|너무 길|너무 짧|너무 커|너무 크|너무 작|너무 오래|너무 많|너무 적|너무 잦|난리|가혹|답답",
 );
 
 /// Returns a statement that gives up the name or the number that a complaint in a prompt begins with, if a later sentence changes to something
@@ -68,7 +68,8 @@ pub fn left_for_another(prompt: &str) -> Option<Statement> {
     (!statement.given_up[0].is_nothing()).then_some(statement)
 }
 
-fn complains(sentence: &str) -> bool {
+/// Whether a text complains about something.
+pub(super) fn complains(sentence: &str) -> bool {
     let lower = sentence.to_lowercase().replace('’', "'");
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
     words.any(|word| COMPLAINTS.contains(word)) || KOREAN_COMPLAINTS.occurs_in(&lower)

@@ -2,7 +2,7 @@
 
 use super::compared::ComparedTask;
 use super::lists::names_everything_left;
-use super::reports::{is_kana, is_no_report, leaves_something};
+use super::reports::{is_kana, is_no_report, leaves_something, reports_an_end};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{count_shared_terms, is_hangul, terms, terms_and_parts};
@@ -62,7 +62,7 @@ static DROPS: WordList = WordList::phrases(
     "scrap |kill it|kill that|drop it|drop that|forget it|forget about|skip it|skip that|nobody needs|not needed|\
      don't need|dont need|won't need|no longer need|we don't want|never gonna|not gonna|not doing|leave it out|leave that out|\
      빼자|빼줘|빼주세요|뺍시다|빼죠|빼도 |빼도됨|안해도|안 해도|필요없|필요 없|하지 말자|하지말자|하지 말죠|안 하기로|안하기로|가져갔|가져가기로|한다고 함|\
-     한다고 합니다|하기로 했대|는 됐어|은 됐어|는 됐고|은 됐고|는 됐습니다|은 됐습니다|不要|いらない|要らない|やめよう|やめて",
+     한다고 합니다|하기로 했대|하신대|하신답니다|맡으신대|맡기로 |는 됐어|은 됐어|는 됐고|은 됐고|는 됐습니다|은 됐습니다|不要|いらない|要らない|やめよう|やめて",
 );
 static PUT_OFF: WordList = WordList::phrases("until|unless| yet|for now|first|나중|일단|먼저|아직|まだ|後で");
 
@@ -126,7 +126,7 @@ static KOREAN_NO_ORDERS: WordList =
 
 /// The ends of Korean orders.
 static KOREAN_ORDERS: WordList = WordList::words(
-    "하자 보자 가자 갑시다 합시다 붙이자 고치자 만들자 넣자 돌리자 옮기자 옮기죠 줘 주세요 세요 시죠 하죠 하는거 십시오 부터 부터요 부탁해요 부탁드려요 부탁드립니다",
+    "하자 보자 가자 갑시다 합시다 붙이자 고치자 만들자 넣자 돌리자 옮기자 옮기죠 줘 주세요 세요 시죠 하죠 하는거 십시오 부터 부터요 부탁해요 부탁드려요 부탁드립니다 급해 급해요 급합니다",
 );
 
 /// Words at the end of a clause that only names what is to be done: "death recap today".
@@ -160,6 +160,33 @@ pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&s
     orders.find_map(ordered).unwrap_or_default()
 }
 
+/// Returns the tasks whose identifier the code of a turn now has, and of which its answer reports more: "`mergeGuestCart` is called in the
+/// login callback" of "call mergeGuestCart in the login callback".
+pub fn done_in_code(answer: &str, added: &str, tasks: &[&str]) -> Vec<usize> {
+    const LEAST_REPORTED: usize = 2;
+    let reports: Vec<Vec<String>> =
+        sentences(answer).into_iter().filter(|sentence| reports_an_end(sentence)).map(terms).collect();
+    let is_done = |at: &usize| {
+        let identifiers: Vec<String> = identifiers(tasks[*at]);
+        let others: Vec<String> = terms(tasks[*at]).into_iter().filter(|term| !identifiers.contains(term)).collect();
+        let is_reported = |said: &Vec<String>| {
+            let shared = count_shared_terms(&others, said);
+            shared >= LEAST_REPORTED && shared * 2 >= others.len()
+        };
+        identifiers.iter().any(|name| added.contains(name.as_str())) && reports.iter().any(is_reported)
+    };
+    if reports.is_empty() { Vec::new() } else { (0..tasks.len()).filter(is_done).collect() }
+}
+
+/// Returns the words of a task that only code has, in lower case: `mergeGuestCart`, `guest_cart`.
+fn identifiers(task: &str) -> Vec<String> {
+    let words = task.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let is_camel = |word: &str| {
+        word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+    };
+    words.filter(|word| word.trim_matches('_').contains('_') || is_camel(word)).map(str::to_lowercase).collect()
+}
+
 /// Returns the tasks that a clause in lower case orders together, if each part means one: "completions and man page please".
 fn all_ordered_in(clause: &str, tasks: &[&str]) -> Option<Vec<usize>> {
     const AND: [&str; 4] = [" and ", " n ", " & ", "이랑 "];
@@ -178,6 +205,11 @@ fn all_ordered_in(clause: &str, tasks: &[&str]) -> Option<Vec<usize>> {
 fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     const SHORT: usize = 6;
     let words = || clause.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
+    // "waiting time per carrier: median and p90, by week"
+    let topic = clause.split_once(": ").map(|(topic, _)| terms(topic)).filter(|topic| topic.len() > 1 && has_edited);
+    if let Some(topic) = topic {
+        return only_one(tasks, |task| count_shared_terms(&topic, &terms_and_parts(task)) == topic.len());
+    }
     let is_order = words().any(|word| DO.contains(word)) || KOREAN_ORDERS.ends(clause);
     let has_be_verb = words().any(|word| matches!(word, "is" | "are" | "was" | "were"));
     let only_names_task = !has_be_verb && words().next_back().is_some_and(|word| NOW.contains(word));

@@ -60,7 +60,7 @@ pub(super) fn unit(word: &str) -> (&str, f64) {
 
 /// Units with their base units, and with their factors unless these are 1.
 static UNITS: WordList = WordList::phrases(
-    "% percent|bit bit|byte byte|character character|char character|col column|column column|connection connection|\
+    "% percent|bit bit|byte byte|character character|char character|clock clock|col column|column column|connection connection|\
      core core|cpu core|d second 86400|day second 86400|dollar dollar|epoch epoch|eur euro|euro euro|fps fps|\
      frame frame|gb byte 1000000000|gi byte 1073741824|gib byte 1073741824|h second 3600|hour second 3600|\
      hr second 3600|hz hz|item item|k k|kb byte 1000|khz hz 1000|ki byte 1024|kib byte 1024|layer layer|line line|m m|\
@@ -70,7 +70,7 @@ static UNITS: WordList = WordList::phrases(
      s second|sec second|second second|shard shard|space space|step step|tab tab|tb byte 1000000000000|thread thread|\
      time time|token token|usd dollar|v volt|volt volt|week second 604800|worker worker|x time|year second 31536000|\
      개 item|개월 second 2592000|건 item|글자 character|년 second 31536000|달 second 2592000|대 node|명 person|바이트 byte|배 time|\
-     번 time|분 second 60|비트 bit|시간 second 3600|원 won|일 second 86400|자 character|장 page|주 second 604800|줄 line|초 second|\
+     번 time|분 second 60|비트 bit|시 clock 60|시간 second 3600|원 won|일 second 86400|자 character|장 page|주 second 604800|줄 line|초 second|\
      퍼센트 percent|프레임 frame|회 time|만  10000",
 );
 

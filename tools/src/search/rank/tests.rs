@@ -169,6 +169,20 @@ fn whole_identifier_stands_before_its_parts() {
 }
 
 #[test]
+fn definition_of_an_identifier_stands_before_its_mentions() {
+    let now = now();
+    let candidates = vec![
+        memory(MemoryType::AssistantResponse, "a", "`restoreTree` reads the storage of the session", 1, 0.8),
+        memory(MemoryType::ToolUsage, "b", "+ export async function restoreTree() {", 1, 0.7),
+        memory(MemoryType::ToolUsage, "c", "+ function restoreTreeOfTabs() {", 1, 0.7),
+    ];
+    let context = RankContext { identifier: Some("restoreTree"), ..context(&now) };
+    let ranked = rank(candidates, &context, &|_, _| false);
+    let sessions: Vec<&str> = ranked.iter().map(|ranked| ranked.row().unwrap().memory.session_id.as_str()).collect();
+    assert_eq!(sessions, ["b", "a", "c"]);
+}
+
+#[test]
 fn a_reversal_in_conversation_stands_before_what_it_replaces() {
     let found = ranked_texts(vec![
         memory(MemoryType::UserPrompt, "a", "Write the config as YAML", 2, 0.7),
