@@ -57,12 +57,12 @@ pub(crate) fn pending_sentences(text: &str, speaker: Speaker) -> Vec<Range<usize
 /// Whether a sentence is a statement of the speaker, and not pasted or offered.
 fn is_own_statement(text: &str, sentence: &Range<usize>, speaker: Speaker) -> bool {
     let said = &text[sentence.clone()];
-    !is_no_statement(said)
-        && !(speaker == Speaker::Person && is_one_off_request(&said.to_lowercase()))
-        && !is_pasted(text, sentence.clone())
-        // "Then only the menu is left" is about tasks.
-        && !names_everything_left(said)
-        && (speaker == Speaker::Person || !is_offered(said, text))
+    let is_passing = match speaker {
+        Speaker::Person => is_one_off_request(&said.to_lowercase()),
+        Speaker::Agent => is_offered(said, text),
+    };
+    // "Then only the menu is left" is about tasks.
+    !is_passing && !is_no_statement(said) && !is_pasted(text, sentence.clone()) && !names_everything_left(said)
 }
 
 /// Where the texts come from.

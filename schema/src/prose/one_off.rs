@@ -52,8 +52,10 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
 
 /// Whether a Korean sentence asks for something only once. "계산서당 한 번만" says how often.
 fn is_only_once_in_korean(text: &str) -> bool {
-    static PER: WordList = WordList::words("당 에 마다 전 씩 동안 내 하루");
-    let is_often = |before: &str| before.split_whitespace().next_back().is_some_and(|word| PER.ends(word));
+    static PER: WordList = WordList::words("당 에 마다 전 전에 씩 동안 내 하루 단위로 때");
+    const REACH: usize = 2;
+    let is_per = |word: &str| word != "이번에" && PER.ends(word);
+    let is_often = |before: &str| before.split_whitespace().rev().take(REACH).any(is_per);
     ["한 번만", "한번만"].iter().any(|once| text.split_once(once).is_some_and(|(before, _)| !is_often(before)))
 }
 
@@ -357,7 +359,9 @@ mod tests {
     #[case("이번 커밋 메시지만 영어로 써줘", true)]
     #[case("이건 한 번만 봐줘", true)]
     #[case("세액은 계산서당 한 번만 계산해줘", false)]
-    #[case("테스트셋은 제출 전 한 번만 돌리자", false)]
+    #[case("테스트셋은 제출 전에 딱 한 번만 열기로 했어요", false)]
+    #[case("계산서 단위로 한 번만 계산하는 걸로 통일하죠.", false)]
+    #[case("이번에 한 번만 건너뛰어요", true)]
     #[case("이번에 고쳤지만 아직 느려", false)]
     #[case("for this one commit skip the slow tests", true)]
     #[case("ci is down, push it straight to main this once", true)]

@@ -59,7 +59,8 @@ pub fn without_brief_marks(text: &str) -> &str {
         let (date, id) = marks.split_once(", ").unwrap_or_default();
         let is_date = date.len() == 10 && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         let id = id.split(", ").next().unwrap_or_default();
-        is_date && id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+        // The id of a copy is shown in full, with a full stop in it.
+        is_date && id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'.')
     };
     marks.filter(|(_, marks)| are_marks(marks)).map_or(text, |(text, _)| text)
 }
@@ -256,6 +257,7 @@ mod tests {
 
     #[rstest]
     #[case::marked("Renew the key (2026-01-28, 0af312aa)", "Renew the key")]
+    #[case::copy("Renew the key (2026-01-28, 0af312aa0af312aa0af312aa0af312aa.0af312aa)", "Renew the key")]
     #[case::plain("Renew the key (of Kim, 0af312aa)", "Renew the key (of Kim, 0af312aa)")]
     #[case::date("Renew the key (2026-01-28)", "Renew the key (2026-01-28)")]
     fn marks_of_a_brief_are_removed(#[case] text: &str, #[case] expected: &str) {

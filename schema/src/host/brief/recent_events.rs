@@ -125,7 +125,10 @@ impl RecentEvents {
     /// Returns the turns that no longer hold.
     pub(super) fn abandoned_turns(&self) -> AbandonedTurns {
         let mut abandoned = AbandonedTurns::find(&self.tool_uses, &self.prompts, &self.answers);
-        for prompt in self.prompts.iter().filter(|prompt| without_one_offs(&prompt.memory.content).is_empty()) {
+        // "2. for the first try only take a part" also picks something.
+        let is_pick = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+        let is_once = |text: &str| !is_pick(text) && without_one_offs(text).is_empty();
+        for prompt in self.prompts.iter().filter(|prompt| is_once(&prompt.memory.content)) {
             // A longer answer may say more than that it was done.
             let answer = answer_to(prompt, &self.prompts, &self.answers);
             if let Some(answer) = answer.filter(|answer| sentences(&answer.memory.content).len() == 1) {

@@ -293,8 +293,8 @@ fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles
             let answer = turn.answered.as_deref().map(|answer| validity.knowledge.without_listed_tasks(answer));
             let answer = answer.and_then(|answer| without_open_steps(&answer));
             let answer = answer.and_then(|answer| validity.still_valid(&answer, turn.order));
-            // If nothing of the answer holds, the prompt does not either.
-            if answer.is_none() && turn.answered.is_some() {
+            // If nothing of the answer holds, the prompt does not either, unless only a part of it was for once.
+            if answer.is_none() && turn.answered.is_some() && whole.trim() == turn.asked.trim() {
                 return None;
             }
             let answer = answer.and_then(|answer| validity.without_answered_offers(answer, turn.order));

@@ -90,7 +90,7 @@ fn is_left_in_english(all: &[ProseToken], at: usize, left: &(f64, String)) -> bo
         first.is_some_and(|(number, unit)| (unit.is_empty() || unit == left.1) && number != left.0)
     };
     of_left.iter().any(|token| token.text == "too" || complains(&token.text))
-        && clauses.iter().skip(1).any(|clause| begins_with_another(clause))
+        && clauses.iter().skip(1).any(begins_with_another)
 }
 
 #[cfg(test)]

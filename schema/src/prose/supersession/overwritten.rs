@@ -41,8 +41,7 @@ impl<'t> TurnEdits<'t> {
     pub fn overwrites<'s>(&self, earlier: &Self, said: impl Iterator<Item = &'s str>) -> Option<Statement> {
         let is_overwritten = |line: &&EditedLine<'_>| {
             let mut of_file = earlier.added.iter().filter(|added| added.file == line.file);
-            let is_known = !line.code.is_empty() && of_file.any(|added| added.code.contains(line.code));
-            is_known
+            !line.code.is_empty() && of_file.any(|added| added.code.contains(line.code))
         };
         let lines: Vec<&EditedLine<'_>> = self.removed.iter().filter(is_overwritten).collect();
         if lines.is_empty() {

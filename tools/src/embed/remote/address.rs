@@ -55,10 +55,8 @@ pub(super) fn strip_port(host: &str) -> &str {
     }
 }
 
-/// Whether a host, with or without a port, is this machine.
+/// Whether a host, with or without a port, is certainly this machine. A server may resolve `api.localhost` to another one.
 pub fn is_loopback(host: &str) -> bool {
     let name = strip_port(host).to_ascii_lowercase();
-    name == "localhost"
-        || name.ends_with(".localhost")
-        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
