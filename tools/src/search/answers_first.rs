@@ -34,6 +34,20 @@ pub(super) fn put_answers_first(asked: &AskedText, ranked: &mut Vec<RankedCandid
     if text_features::asks_for_decision(question) {
         add_decisions(ranked, min_score);
     }
+    drop_prompts_in_summaries(ranked);
+}
+
+/// Drops the prompts that a composed summary of their session before them repeats.
+fn drop_prompts_in_summaries(ranked: &mut Vec<RankedCandidate>) {
+    let memories: Vec<Option<&Memory>> = ranked.iter().map(|ranked| ranked.row().map(|row| &row.memory)).collect();
+    let is_repeated = |at: usize, prompt: &Memory| {
+        let mut before = memories[..at].iter().flatten().filter(|memory| memory.is_composed_summary());
+        before.any(|summary| summary.session_id == prompt.session_id && summary.content.contains(prompt.content.trim()))
+    };
+    let is_dropped =
+        |at: usize| memories[at].is_some_and(|memory| memory.kind == MemoryType::UserPrompt && is_repeated(at, memory));
+    let dropped: Vec<usize> = (0..memories.len()).filter(|at| is_dropped(*at)).collect();
+    dropped.into_iter().rev().for_each(|at| drop(ranked.remove(at)));
 }
 
 /// Moves a candidate to a better place, with at least the score of another place.
