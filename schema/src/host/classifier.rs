@@ -218,8 +218,9 @@ fn judge_sentence(
 ) -> Option<(usize, f32)> {
     let sentence = &text[judged.sentence.range.clone()];
     let is_japanese = sentence.chars().any(is_kana);
-    let is_plain_step =
-        step.is_some() && is_below_steps(text, message, judged) || cues::begins_with_steps_heading(sentence);
+    let is_plain_step = step.is_some() && is_below_steps(text, message, judged)
+        || cues::begins_with_steps_heading(sentence)
+        || is_counted_before(text, message, judged);
     let stated = match is_japanese {
         false if is_plain_step => Some(OPEN_STEP),
         true => step.or_else(|| cues::japanese_kind(sentence)),
@@ -277,6 +278,12 @@ fn is_listed_step(text: &str, message: &[Judged], judged: &Judged) -> bool {
 fn is_below_steps(text: &str, message: &[Judged], judged: &Judged) -> bool {
     let lead = judged.before.and_then(|lead| message.get(lead));
     lead.is_some_and(|lead| cues::is_steps_heading(&text[lead.sentence.range.clone()]))
+}
+
+/// Whether the sentence before it says how many open steps it names.
+fn is_counted_before(text: &str, message: &[Judged], judged: &Judged) -> bool {
+    let before = judged.before.and_then(|before| message.get(before));
+    before.is_some_and(|before| cues::counts_steps(&text[before.sentence.range.clone()]))
 }
 
 fn fits(text: &str, least_columns: usize) -> bool {

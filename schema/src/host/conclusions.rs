@@ -11,7 +11,7 @@ use crate::intake::prepare::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
-use crate::prose::one_off::{is_one_off_request, says_once_explicitly};
+use crate::prose::one_off::says_once_explicitly;
 use crate::prose::pending::names_pending;
 use crate::prose::tasks::{names_everything_left, without_brief_marks};
 
@@ -57,12 +57,11 @@ pub(crate) fn pending_sentences(text: &str, speaker: Speaker) -> Vec<Range<usize
 /// Whether a sentence is a statement of the speaker, and not pasted or offered.
 fn is_own_statement(text: &str, sentence: &Range<usize>, speaker: Speaker) -> bool {
     let said = &text[sentence.clone()];
-    let is_passing = match speaker {
-        Speaker::Person => is_one_off_request(&said.to_lowercase()),
-        Speaker::Agent => is_offered(said, text),
-    };
-    // "Then only the menu is left" is about tasks.
-    !is_passing && !is_no_statement(said) && !is_pasted(text, sentence.clone()) && !names_everything_left(said)
+    !is_no_statement(said)
+        && !is_pasted(text, sentence.clone())
+        // "Then only the menu is left" is about tasks.
+        && !names_everything_left(said)
+        && (speaker == Speaker::Person || !is_offered(said, text))
 }
 
 /// Where the texts come from.

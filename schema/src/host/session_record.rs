@@ -76,7 +76,7 @@ pub struct SessionRecord {
     pub failures: Vec<FailureRecord>,
     /// The number of conclusions.
     pub conclusions: usize,
-    pub place: SessionMetadata,
+    pub metadata: SessionMetadata,
 }
 
 /// A turn of a session, without small talk.
@@ -241,7 +241,7 @@ impl SessionRecord {
             commands,
             failures: of_kind(MemoryType::Error).map(|row| failure(row, &memories)).collect(),
             conclusions: memories.iter().filter(|row| is_conclusion(row)).count(),
-            place: metadata.map(SessionMetadata::of).unwrap_or_default(),
+            metadata: metadata.map(SessionMetadata::of).unwrap_or_default(),
             turns,
         }))
     }

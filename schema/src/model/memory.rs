@@ -199,7 +199,7 @@ impl MemoryType {
 
     /// Whether a memory of this type can be shared with a team: what holds for everybody, and not what happened or what somebody prefers.
     pub fn is_shareable(self) -> bool {
-        Self::PROJECT_KNOWLEDGE.contains(&self)
+        self.is_about_code()
     }
 
     /// Returns the importance, from 0 to 3, of a memory of this type that does not set its own.

@@ -93,6 +93,15 @@ pub fn commits(content: &str) -> Vec<&str> {
     commands.into_iter().rev().filter_map(|command| command.rsplit_once(COMMIT)).map(|(_, hash)| hash).collect()
 }
 
+/// Whether a file holds tests, by its name or folder.
+pub fn is_test_file(file: &str) -> bool {
+    let (folders, name) = file.rsplit_once('/').unwrap_or(("", file));
+    folders.split('/').any(|folder| matches!(folder, "test" | "tests" | "__tests__"))
+        || name
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|word| matches!(word, "test" | "tests" | "spec") || word.ends_with("Test") || word.ends_with("Tests"))
+}
+
 /// A line that an edit removes or adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EditedLine<'c> {
@@ -127,7 +136,21 @@ fn labelled_items<'c>(content: &'c str, label: &'static str, separator: &'static
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
+
+    #[rstest]
+    #[case("tests/queue.rs", true)]
+    #[case("src/sync_test.go", true)]
+    #[case("src/composite.spec.ts", true)]
+    #[case("app/ParserTest.java", true)]
+    #[case("src/Testimonials.tsx", false)]
+    #[case("src/inspector.rs", false)]
+    #[case("dist/latest.json", false)]
+    fn test_files_are_recognised_by_name(#[case] file: &str, #[case] expected: bool) {
+        assert_eq!(is_test_file(file), expected);
+    }
 
     #[test]
     fn files_and_commands_round_trip() {

@@ -1,7 +1,8 @@
 //! Recognises requests that hold only once.
 //!
-//! [`says_once_explicitly`] needs explicit words ("just this once", "이번 커밋만") and keeps a sentence from becoming a conclusion.
-//! [`is_one_off_request`] also takes requests that only their context limits ("skip e2e today"), and keeps them out of briefs and reversals.
+//! [`says_once_explicitly`] needs explicit words ("just this once", "이번 커밋만"), whoever says them, and keeps a sentence from becoming a
+//! conclusion. [`is_one_off_request`] also takes requests
+//! that only their context limits ("skip e2e today"), and keeps them out of briefs and reversals.
 //! A new phrase belongs to the narrowest function that fits.
 
 use crate::model::word_list::WordList;
@@ -12,10 +13,11 @@ use crate::prose::small_talk::words;
 pub(crate) fn is_one_off_request(folded: &str) -> bool {
     // Each rule needs one of these. Most sentences have none.
     static OCCASIONS: WordList = WordList::phrases(
-        "today|tonight|tomorrow|this afternoon|this morning|over the weekend|of this build|only|just|once|one-off|for now|for this|for the first|for the rest|on this|this time|this one|that one|이번|이건|오늘|내일|\
+        "today|tonight|tomorrow|this afternoon|over the weekend|out of this|only|just|once|one-off|for now|for this|for the first|for the rest|on this|this time|this one|that one|이번|이건|오늘|내일|\
          지금은|한 번만|한번만|今回|本日|今日|一回",
     );
-    if !OCCASIONS.occurs_in(folded) {
+    static LASTING: WordList = WordList::phrases("from now on|always |every time|앞으로|항상|매번");
+    if !OCCASIONS.occurs_in(folded) || LASTING.occurs_in(folded) {
         return false;
     }
     static TODAY: WordList =
@@ -86,7 +88,6 @@ fn is_limited_to_occasion(folded: &str) -> bool {
     static OUT_OF: WordList = WordList::phrases(
         "out of this build|out of this release|out of this run|out of this one|out of this deploy|out of this batch",
     );
-    static DAYS: WordList = WordList::phrases("over the weekend|until tomorrow|until monday|for today|for tonight");
     static EXCEPTIONS: WordList = WordList::phrases("leave out|skip|straight to|directly to|exclude|bypass|by hand");
     // A part such as "show today only" may be about what a program shows.
     let is_alone = folded.split([',', '.', ';', '!']).any(|clause| ALONE.contains(clause.trim()));
@@ -95,7 +96,7 @@ fn is_limited_to_occasion(folded: &str) -> bool {
     // "Ship this one to internal testers only.", "leave the coast out of this build", "keep it on over the weekend"
     let is_this_one = || folded.contains("this one to ") && folded.trim_end_matches(['.', '!', ' ']).ends_with(" only");
     let is_left_out = || folded.contains("leave ") && OUT_OF.occurs_in(folded);
-    let is_for_days = || (folded.starts_with("keep ") || folded.starts_with("leave ")) && DAYS.occurs_in(folded);
+    let is_for_days = || folded.contains(" on over the weekend") || folded.contains(" off over the weekend");
     let is_shown = || folded.contains("this afternoon") && folded.contains(" for the demo");
     is_alone
         || OCCASIONS.occurs_in(folded) && is_limited()
@@ -144,9 +145,11 @@ const LONGEST_TAKING_BACK: usize = 12;
 /// Whether a sentence in lower case leaves something out today: "leave e2e out for today, Detox is down", "skip e2e today", "don't send mails
 /// tonight". A report "for today's orders" is an object.
 fn leaves_out_today(folded: &str) -> bool {
+    static CONDITIONS: WordList = WordList::phrases(" that | which | who | if | when | for today");
     let until: &[&str] = match folded.split_whitespace().next() {
         Some("skip") => &[" today"],
-        Some("don't" | "dont" | "don’t") => &[" today", " tonight", " tomorrow"],
+        // "Don't show coupons that expire today."
+        Some("don't" | "dont" | "don’t") if !CONDITIONS.occurs_in(folded) => &[" today", " tonight", " tomorrow"],
         Some("leave" | "use") => &[" for today"],
         _ => return false,
     };
@@ -159,19 +162,21 @@ fn leaves_out_today(folded: &str) -> bool {
 
 /// Whether a Korean sentence forbids something today or now: "오늘은 배포하지 말고 브랜치에만 올려두세요", "지금은 커밋하지 마세요".
 fn forbids_for_now_in_korean(text: &str) -> bool {
-    static BANS: WordList = WordList::phrases("하지 말고|하지 마|하지 말아|하지말고|하지마|하지는 말고");
-    const REACH: usize = 5;
+    // What a program does not do now is a decision: "지금은 다국어를 지원하지 말고".
+    static WORK: WordList = WordList::words("건드리지 머지하지 배포하지 실행하지 올리지 커밋하지 푸시하지");
+    static BANS: WordList = WordList::words("마 마세요 마요 말고 말아 말자 맙시다");
     let words: Vec<&str> = text.split_whitespace().collect();
-    let is_ban = |at: usize| BANS.occurs_in(&words[at + 1..].iter().take(REACH).copied().collect::<Vec<_>>().join(" "));
-    words.iter().enumerate().any(|(at, word)| matches!(*word, "오늘은" | "지금은") && is_ban(at))
+    let is_ban = |pair: &[&str]| WORK.contains(pair[0]) && BANS.begins(pair[1]);
+    let now = words.iter().position(|word| matches!(*word, "오늘은" | "지금은"));
+    now.is_some_and(|now| words[now..].windows(2).any(is_ban))
 }
 
 /// Whether a Korean sentence orders something for today with only a part of what there is: "오늘은 10명만 써서 돌려줘요".
 fn limits_today_in_korean(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let Some(today) = words.iter().position(|word| *word == "오늘은") else { return false };
-    let is_only = |word: &&&str| word.ends_with('만') && !ends_with_but(word) && word.chars().count() > 2;
-    words[today..].iter().any(|word| is_only(&word)) && words.last().is_some_and(|word| is_korean_order(word))
+    words.first() == Some(&"오늘은")
+        && words.iter().any(|word| says_only(word))
+        && words.last().is_some_and(|word| is_korean_order(word))
 }
 
 /// Whether a sentence in lower case asks for something that is to be shown once: "a chart for my slides tomorrow".
@@ -191,7 +196,9 @@ fn is_removed_later(folded: &str) -> bool {
         "remove it when|remove it once|remove it after|remove it again|take it out when|take it out again|undo it when|revert it when|remove them when|\
          remove them once|remove that when|delete it when",
     );
-    folded.split_once("for now").is_some_and(|(_, rest)| REMOVES.occurs_in(rest))
+    static AIDS: WordList = WordList::words("comment dump hardcode log mock print stub");
+    let is_removed = folded.split_once("for now").is_some_and(|(_, rest)| REMOVES.occurs_in(rest));
+    is_removed && words(folded).any(|word| AIDS.contains(word))
 }
 
 /// Whether a sentence in lower case permits something today, or orders a detour because something does not work today: "you can hammer
@@ -257,7 +264,7 @@ fn leaves_out_of_this_run(folded: &str) -> bool {
 /// Whether a sentence says explicitly that it holds only this time. "Retry only once" does not.
 pub(crate) fn says_once_explicitly(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
-        "just this once|only this once|for the rest of tonight|for the rest of today|for the rest of the day|this once,|this time only|this one time|as a one-off|for this one |for this one,|just for this |\
+        "just this once|only this once|for the rest of tonight|for the rest of today|this once,|this time only|this one time|as a one-off|for this one |for this one,|just for this |\
          only for this |just tonight|that one build|오늘만|내일만|오늘 하루|내일 하루|이번건 |今回だけ|今回のみ|今日だけ",
     );
     static AT_END: WordList = WordList::phrases("for this one|this once");
@@ -270,18 +277,20 @@ pub(crate) fn says_once_explicitly(folded: &str) -> bool {
 /// (decided this time) say something else.
 fn is_only_this_time_in_korean(text: &str) -> bool {
     const REACH: usize = 4;
-    let is_only = |word: &str| {
-        let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
-        let is_noun = matches!(word, "불만" | "미만")
-            || word.strip_suffix('만').is_some_and(|n| n.ends_with(|c: char| c.is_ascii_digit()));
-        word.ends_with('만') && !is_noun && !ends_with_but(word)
-    };
     let is_this_time = |after: &&str| {
         let first = after.split_whitespace().next().unwrap_or_default();
         !after.starts_with("에 ") && !first.contains("부터")
     };
     let mut after = text.split("이번").skip(1).filter(is_this_time);
-    after.any(|after| after.split_whitespace().take(REACH).any(is_only))
+    after.any(|after| after.split_whitespace().take(REACH).any(says_only))
+}
+
+/// Whether a Korean word ends with "만" (only). "100만" is a number.
+fn says_only(word: &str) -> bool {
+    let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let is_noun = matches!(word, "불만" | "미만")
+        || word.strip_suffix('만').is_some_and(|n| n.ends_with(|c: char| c.is_ascii_digit()));
+    word.ends_with('만') && !is_noun && !ends_with_but(word)
 }
 
 /// Whether a Korean word is a verb with "지만" (but): "고쳤지만", "하지만". A noun such as "메시지" may end like it.
@@ -345,6 +354,16 @@ mod tests {
     #[case("오늘 빌드는 서명 없이 그냥 뽑아줘요, 인증서가 내일 와요.", true)]
     #[case("오늘은 빨리 보고 싶으니까 피험자 10명만 써서 돌려줘요.", true)]
     #[case("keep the logs over the limit", false)]
+    #[case("leave the coast out of this release", true)]
+    #[case("keep the counter for today's orders", false)]
+    #[case("don't show coupons that expire today.", false)]
+    #[case("don't send the reminder if the appointment is today.", false)]
+    #[case("keep prices frozen over the weekend, the exchanges are closed.", false)]
+    #[case("keep the legacy endpoint for now, delete it when all apps are on v3.", false)]
+    #[case("다국어는 지금은 지원하지 말고 한국어로 갑시다.", false)]
+    #[case("차트에서 오늘은 시간 단위로만 보여주고 지난 날은 일 단위로 보여주세요", false)]
+    #[case("from now on use only this endpoint for payments", false)]
+    #[case("오늘은 100만 건 넣어줘요", false)]
     #[case("오늘은 관리자만 볼 수 있는 화면이 깨져요", false)]
     #[case("don't send any sms from staging today, bea is demoing", true)]
     #[case("it's 2am, don't touch the live boxes for the rest of tonight, only prepare", true)]

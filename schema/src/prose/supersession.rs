@@ -19,8 +19,8 @@ use self::choices::{choices, defines, is_change, is_used_as, puts_off, returns_t
 pub use self::corrected::{corrected, done_once};
 pub use self::edits::{changes_of_edits, names_of_removed_files};
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
-pub use self::numbers::number_left;
 use self::numbers::{TopicNumber, topic_numbers};
+pub use self::numbers::{number_left, number_left_for};
 pub use self::overwritten::TurnEdits;
 pub use self::passages::{StatementIndex, TurnStatement, without_replaced};
 pub(crate) use self::reversals::is_plain;
@@ -38,7 +38,7 @@ mod passages;
 mod reversals;
 
 /// The parts of a statement that are compared.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Statement {
     terms: Vec<String>,
     quantities: Vec<(f64, String)>,
@@ -73,6 +73,11 @@ pub fn statements(text: &str) -> Vec<Statement> {
 }
 
 impl Statement {
+    /// Returns a statement that only gives something up.
+    fn giving_up(given_up: GivenUp) -> Option<Self> {
+        (!given_up.is_nothing()).then(|| Self { given_up: vec![given_up], ..Self::default() })
+    }
+
     /// Parses a text.
     pub fn of(text: &str) -> Self {
         let tokens = tokens(text);

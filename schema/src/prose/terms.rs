@@ -46,14 +46,18 @@ pub(crate) enum TokenKind {
 
 /// Returns the numbers in tokens, each with its unit.
 pub(crate) fn quantities(tokens: &[ProseToken]) -> Vec<(f64, String)> {
-    let of = |token: &ProseToken| match token.kind {
-        TokenKind::Quantity(number) => Some((number, token.text.clone())),
-        TokenKind::Term | TokenKind::Other => None,
-    };
-    tokens.iter().filter_map(of).collect()
+    tokens.iter().filter_map(ProseToken::quantity).collect()
 }
 
 impl ProseToken {
+    /// Returns its number with the unit.
+    pub(crate) fn quantity(&self) -> Option<(f64, String)> {
+        match self.kind {
+            TokenKind::Quantity(number) => Some((number, self.text.clone())),
+            TokenKind::Term | TokenKind::Other => None,
+        }
+    }
+
     pub(crate) fn is_term(&self) -> bool {
         self.kind == TokenKind::Term
     }
@@ -164,12 +168,12 @@ pub(crate) fn have_same_stem(a: &str, b: &str) -> bool {
     // [`terms`] leaves particles at nouns of one syllable.
     let syllable =
         |word: &str| word.chars().next().filter(|c| is_hangul(*c) && korean::particle(&word[c.len_utf8()..]).is_some());
-    // "인쇄용" is for "인쇄", and "되돌리기" is what one does who "되돌리는".
-    let is_purpose =
+    // "인쇄용" is for "인쇄", and "되돌리기" is the noun of "되돌리다".
+    let is_derived =
         |long: &str, short: &str| long.strip_suffix(['용', '기']) == Some(short) && short.chars().count() > 1;
     a == b
-        || is_purpose(a, b)
-        || is_purpose(b, a)
+        || is_derived(a, b)
+        || is_derived(b, a)
         || syllable(a).is_some() && syllable(a) == syllable(b)
         || stem(a) >= SHORTEST && a.is_ascii() && a[..stem(a)] == b[..stem(b).min(b.len())]
 }
@@ -282,7 +286,7 @@ fn number(word: &str) -> Option<(f64, &str)> {
     if let Some((hours, minutes)) = word.split_once(':')
         && hours.len() <= 2
         && minutes.len() == 2
-        && let (Ok(hours), Ok(minutes)) = (hours.parse::<u8>(), minutes.parse::<u8>())
+        && let (Ok(hours @ 0..24), Ok(minutes @ 0..60)) = (hours.parse::<u8>(), minutes.parse::<u8>())
     {
         return Some((f64::from(hours) * 60.0 + f64::from(minutes), CLOCK));
     }

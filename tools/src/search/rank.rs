@@ -156,11 +156,12 @@ fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
     };
     let of_identifier = |identifier: &str| {
         let identifier = identifier.to_lowercase();
+        let text = passage.text().to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&identifier);
         let is_tool_use = memory.is_some_and(|memory| memory.kind == MemoryType::ToolUsage);
-        if is_tool_use && defines(&passage.text().to_lowercase(), &identifier) {
+        if is_tool_use && defines(&text, &identifier) {
             DEFINITION
-        } else if has(passage.text()) || has(passage.also()) || has(&passage.title()) {
+        } else if text.contains(&identifier) || has(passage.also()) || has(&passage.title()) {
             WHOLE_IDENTIFIER
         } else {
             0.0
@@ -190,7 +191,8 @@ fn defines(text: &str, identifier: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     text.lines().filter_map(|line| line.strip_prefix("+ ")).any(|line| {
         line.match_indices(identifier).any(|(at, _)| {
-            let is_whole = !line[at + identifier.len()..].starts_with(is_name);
+            let is_whole =
+                line[..at].ends_with(char::is_whitespace) && !line[at + identifier.len()..].starts_with(is_name);
             is_whole && line[..at].split_whitespace().next_back().is_some_and(|word| KEYWORDS.contains(word))
         })
     })

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::model::command_line::{moves_head, picked_commits, removed_from_git, reverted_commits};
 use crate::model::memory::MemoryId;
-use crate::model::tool_usage;
+use crate::model::tool_usage::{self, is_test_file};
 use crate::model::word_list::WordList;
 use crate::store::MemoryRow;
 
@@ -30,7 +30,7 @@ impl AbandonedTurns {
                 found.add(row, prompts, answers);
             }
             let is_removed = |file: &&str| removed.iter().any(|path| names(path, file));
-            let (tests, code): (Vec<&str>, Vec<&str>) = tool_usage::files(content).partition(|file| is_test(file));
+            let (tests, code): (Vec<&str>, Vec<&str>) = tool_usage::files(content).partition(|file| is_test_file(file));
             let judged = if code.is_empty() { tests } else { code };
             if !judged.is_empty() && judged.iter().all(is_removed) {
                 found.add(row, prompts, answers);
@@ -214,14 +214,6 @@ fn stem(file: &str) -> &str {
     name.split_once('.').map_or(name, |(stem, _)| stem)
 }
 
-fn is_test(file: &str) -> bool {
-    let (folders, name) = file.rsplit_once('/').unwrap_or(("", file));
-    folders.split('/').any(|folder| matches!(folder, "test" | "tests" | "__tests__"))
-        || name
-            .split(|c: char| !c.is_ascii_alphanumeric())
-            .any(|word| matches!(word, "test" | "tests" | "spec") || word.ends_with("Test") || word.ends_with("Tests"))
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -250,18 +242,6 @@ mod tests {
         let mut reverts = Reverts::default();
         let undone = commands.iter().map(|commands| reverts.undo(&format!("Commands: {commands}")));
         assert_eq!(undone.last(), Some(expected));
-    }
-
-    #[rstest]
-    #[case("tests/queue.rs", true)]
-    #[case("src/sync_test.go", true)]
-    #[case("src/composite.spec.ts", true)]
-    #[case("app/ParserTest.java", true)]
-    #[case("src/Testimonials.tsx", false)]
-    #[case("src/inspector.rs", false)]
-    #[case("dist/latest.json", false)]
-    fn test_files_are_recognised_by_name(#[case] file: &str, #[case] expected: bool) {
-        assert_eq!(is_test(file), expected);
     }
 
     #[rstest]

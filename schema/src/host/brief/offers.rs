@@ -76,6 +76,13 @@ pub(super) fn kept_sentences(text: &str, mut keeps: impl FnMut(&str) -> bool) ->
     Some(kept.trim().to_owned()).filter(|kept| kept.chars().any(char::is_alphanumeric))
 }
 
+/// Whether a prompt begins with the number of an option: "2번은 지금 해줘". "3.2 is out" does not.
+pub(super) fn begins_with_pick(prompt: &str) -> bool {
+    let digits = prompt.bytes().take_while(u8::is_ascii_digit).count();
+    let after = prompt[digits..].strip_prefix(['.', ')', '번', '안']);
+    (1..=2).contains(&digits) && after.is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// Whether a prompt only asks about an idea or puts it off.
 pub(super) fn is_idea(asked: &str) -> bool {
     static IDEAS: WordList = WordList::phrases(

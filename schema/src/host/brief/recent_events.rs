@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::iter;
 
 use super::abandoned::{AbandonedTurns, answer_to, prompt_of};
+use super::offers::begins_with_pick;
 use super::revised::revised_choices;
 use crate::model::memory::MemoryType;
 use crate::prose::one_off::without_one_offs;
 use crate::prose::sentences::sentences;
 use crate::prose::supersession::{
     Statement, TurnEdits, TurnStatement, changes_of_edits, corrected, done_once, left_for_another,
-    names_of_removed_files, number_left, reversals,
+    names_of_removed_files, number_left, number_left_for, reversals,
 };
 use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
 
@@ -70,7 +71,7 @@ impl RecentEvents {
         for (at, (newer_began, tool_use, edits)) in turns.iter().enumerate() {
             let began = newer_began.unwrap_or(tool_use).order();
             if let Some(asked) = self.prompts.iter().find(|prompt| is_earlier_in_session(prompt, tool_use))
-                && let Some(newer) = edits.changes_described(&asked.memory.content)
+                && let Some(newer) = edits.changes_described(searched(asked))
             {
                 let (time, seq) = asked.order();
                 found.push(((time, seq)..(time, seq + 1), newer));
@@ -101,16 +102,16 @@ impl RecentEvents {
         for prompt in &self.prompts {
             let text = searched(prompt);
             if let Some(answer) = self.answers.iter().find(|answer| is_earlier_in_session(answer, prompt)) {
-                let replies = number_left(text, true).into_iter().chain(corrected(text, &answer.memory.content));
+                let left = number_left(text, &answer.memory.content);
+                let replies = left.into_iter().chain(corrected(text, &answer.memory.content));
                 found.extend(replies.map(|newer| (answer.order()..prompt.order(), newer)));
             }
-            let once = iter::once_with(|| answer_to(prompt, &self.prompts, &self.answers)).flatten();
-            let (time, seq) = prompt.order();
-            let end = |answer: &MemoryRow| self.prompt_after(answer).map_or((i64::MAX, 0), MemoryRow::order);
-            found.extend(once.flat_map(|answer| {
+            if let Some(answer) = answer_to(prompt, &self.prompts, &self.answers) {
+                // What was concluded from the answer has its time.
+                let after = (answer.order().0 + 1, 0);
                 let given_up = done_once(text, &answer.memory.content);
-                given_up.into_iter().map(move |newer| ((time, seq + 1)..end(answer), newer))
-            }));
+                found.extend(given_up.into_iter().map(|newer| (answer.order()..after, newer)));
+            }
         }
         found
     }
@@ -126,13 +127,12 @@ impl RecentEvents {
     pub(super) fn abandoned_turns(&self) -> AbandonedTurns {
         let mut abandoned = AbandonedTurns::find(&self.tool_uses, &self.prompts, &self.answers);
         // "2. for the first try only take a part" also picks something.
-        let is_pick = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
-        let is_once = |text: &str| !is_pick(text) && without_one_offs(text).is_empty();
+        let is_once = |text: &str| !begins_with_pick(text) && without_one_offs(text).is_empty();
         for prompt in self.prompts.iter().filter(|prompt| is_once(&prompt.memory.content)) {
             // A longer answer may say more than that it was done.
             let answer = answer_to(prompt, &self.prompts, &self.answers);
             if let Some(answer) = answer.filter(|answer| sentences(&answer.memory.content).len() == 1) {
-                abandoned.insert(prompt);
+                abandoned.insert_without_conclusions(prompt);
                 abandoned.insert(answer);
             }
         }
@@ -167,7 +167,7 @@ fn searched(row: &MemoryRow) -> &str {
 fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
     let text = searched(row);
     let is_prompt = row.memory.kind == MemoryType::UserPrompt;
-    let left = || left_for_another(text).into_iter().chain(number_left(text, false));
+    let left = || left_for_another(text).into_iter().chain(number_left_for(text));
     let left: Vec<Statement> = if is_prompt { left().collect() } else { Vec::new() };
     reversals(text).into_iter().chain(left).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::budget::{BriefSection, LONGEST_LINE};
 use super::knowledge::Knowledge;
-use super::offers::{asks_to_choose, is_idea, is_question, kept_sentences, without_offers};
+use super::offers::{asks_to_choose, begins_with_pick, is_idea, is_question, kept_sentences, without_offers};
 use crate::host::classifier::{counts_steps, introduces_steps};
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::model::moment::Moment;
@@ -108,7 +108,7 @@ pub(super) fn cleared_session<'f>(
 ) -> rusqlite::Result<Option<&'f SessionRecord>> {
     let last = rows.last_sessions(session_id, 1)?.pop();
     // After a session of small talk, the one before it may have been cleared, too. A host may report the end of a session late.
-    let is_cleared = |record: &&SessionRecord| match record.place.end_reason.as_deref() {
+    let is_cleared = |record: &&SessionRecord| match record.metadata.end_reason.as_deref() {
         Some(reason) => reason == "clear",
         None => Some(&record.id) == last.as_ref(),
     };
@@ -216,7 +216,7 @@ pub(super) fn this_session(
 fn session_lines(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
     let time = record.started.time();
     let mut first = format!("{} {}", record.started.date(), &time[..5]);
-    if let Some(branch) = &record.place.branch {
+    if let Some(branch) = &record.metadata.branch {
         first.push_str(&format!(", branch {}", shortened(branch, 40)));
     }
     if let Some(title) = title_of(record) {
@@ -238,6 +238,9 @@ fn without_open_steps(text: &str) -> Option<String> {
     };
     let mut is_counted = false;
     kept_sentences(text, |sentence| {
+        if !sentence.contains(char::is_alphanumeric) {
+            return true;
+        }
         let is_below_count = std::mem::replace(&mut is_counted, counts_steps(sentence));
         !is_below_count && !is_counted && !names_steps(sentence)
     })
@@ -294,7 +297,8 @@ fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles
             let answer = answer.and_then(|answer| without_open_steps(&answer));
             let answer = answer.and_then(|answer| validity.still_valid(&answer, turn.order));
             // If nothing of the answer holds, the prompt does not either, unless only a part of it was for once.
-            if answer.is_none() && turn.answered.is_some() && whole.trim() == turn.asked.trim() {
+            let is_for_once = without_one_offs(&turn.asked) != turn.asked.trim();
+            if answer.is_none() && turn.answered.is_some() && !is_for_once {
                 return None;
             }
             let answer = answer.and_then(|answer| validity.without_answered_offers(answer, turn.order));
@@ -316,14 +320,8 @@ fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles
 
 /// Returns the sentences of a prompt after those that pick a numbered option, whose decision is shown: "1. Eleven dollars is nothing".
 fn without_picks(asked: &str) -> String {
-    let is_pick = |sentence: &str| {
-        let digits = sentence.bytes().take_while(u8::is_ascii_digit).count();
-        let after = sentence[digits..].strip_prefix(['.', ')', '번', '안']);
-        // "3.2 is out" begins with a number.
-        (1..=2).contains(&digits) && after.is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_digit()))
-    };
     let all = sentences(asked);
-    all.into_iter().skip_while(|sentence| is_pick(sentence.trim())).collect::<String>().trim().to_owned()
+    all.into_iter().skip_while(|sentence| begins_with_pick(sentence.trim())).collect::<String>().trim().to_owned()
 }
 
 /// Returns a title, unless it only recalls or plans.

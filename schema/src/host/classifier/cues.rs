@@ -100,7 +100,8 @@ pub(crate) fn counts_steps(sentence: &str) -> bool {
     static SUBJECTS: WordList = WordList::phrases(
         "할 일은 |할 일이 |남은 일은 |남은 일이 |남은 건 |남은 것은 |남은 게 |남은 작업은 |남은 작업이 |해야 할 일은 ",
     );
-    static KOREAN_COUNTS: WordList = WordList::phrases("가지|한 개|두 개|세 개|네 개|둘|셋|넷");
+    static KOREAN_COUNTS: WordList =
+        WordList::phrases("두 가지|세 가지|네 가지|2가지|3가지|4가지|두 개|세 개|네 개|2개|3개|4개|둘|셋|넷");
     static COUNTS: WordList = WordList::words("two three four five 2 3 4 5");
     static LEFT: WordList = WordList::words("left open remaining remain todo");
     const LONGEST: usize = 40;
@@ -159,8 +160,9 @@ pub(super) fn is_no_step(item: &str) -> bool {
     );
     static EVERYTHING: WordList = WordList::phrases("all |everything |the work ");
     static DONE: WordList = WordList::phrases("complete|done|implemented|finished|fixed");
-    static KOREAN: WordList =
-        WordList::phrases("완료되었|완료됨|완료했|단계 없음|작업 없음|확인 대기|지시를 기다|사용자의 다음 ");
+    static KOREAN: WordList = WordList::phrases(
+        "않았습니다|않았어요|안 했습니다|완료되었|완료됨|완료했|단계 없음|작업 없음|확인 대기|지시를 기다|사용자의 다음 ",
+    );
     let item = item.trim_start_matches(['(', '*', '_']).to_lowercase();
     NO_STEP.begins(&item) || EVERYTHING.begins(&item) && DONE.occurs_in(&item) || KOREAN.occurs_in(&item)
 }

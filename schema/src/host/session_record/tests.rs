@@ -138,7 +138,7 @@ fn second_session_end_replaces_the_summary() {
         .list(&MemoryFilter { kind: Some(MemoryType::SessionSummary), ..MemoryFilter::default() }, 9)
         .unwrap();
     assert_eq!(second.attributes.supersedes.as_ref(), Some(&known[0].memory.id));
-    assert_eq!(SessionRecord::compose(store.rows(), "s").unwrap().unwrap().place, moved);
+    assert_eq!(SessionRecord::compose(store.rows(), "s").unwrap().unwrap().metadata, moved);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::model::failure::{Success, have_same_cause, is_settled_by, signature};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
-use crate::model::tool_usage::{edited_lines, files};
+use crate::model::tool_usage::{edited_lines, files, is_test_file};
 use crate::prose::gist::list_item;
 use crate::prose::tasks::{
     declined, done_as_ordered, done_by_number, done_except_left, done_in_code, done_of_list, dropped, finished,
@@ -87,7 +87,8 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
             let listed: Vec<usize> = (0..open.len()).filter(is_listed).collect();
             let listed_texts: Vec<&str> = listed.iter().map(|at| texts[*at]).collect();
             settled.extend(dropped(&memory.content, &answer.content, &listed_texts).map(|at| listed[at]));
-            if let Some(list) = task_lists(rows, &open)?.first().filter(|list| list.answer == answer.id) {
+            let lists = task_lists(rows, &open)?;
+            if let Some(list) = lists.first().filter(|list| list.is_numbered && list.answer == answer.id) {
                 let done = done_by_number(&memory.content, &list.texts());
                 settled.extend(done.into_iter().filter_map(|item| list.items[item].1));
             }
@@ -108,7 +109,8 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
         }
         let edited: String = changes.iter().map(|row| row.memory.content.as_str()).collect();
         let lists = task_lists(rows, &open)?;
-        if let Some(list) = lists.iter().find(|list| list.answered_at < prompt.order()).filter(|_| !has_failed) {
+        let numbered = lists.iter().find(|list| list.is_numbered && list.answered_at < prompt.order());
+        if let Some(list) = numbered.filter(|_| !has_failed) {
             let done = done_of_list(asked, &memory.content, &edited, &list.texts());
             settled.extend(done.into_iter().filter_map(|item| list.items[item].1));
         }
@@ -126,10 +128,10 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
     Ok(settled.into_iter().map(|at| open[at].id.clone()).collect())
 }
 
-/// Returns the lines that tool uses added, in lower case.
+/// Returns the lines that tool uses added, except to tests.
 fn added_code(tool_uses: &[MemoryRow]) -> String {
     let lines = tool_uses.iter().flat_map(|row| edited_lines(&row.memory.content));
-    lines.filter(|line| line.is_added).map(|line| line.code.to_lowercase() + "\n").collect()
+    lines.filter(|line| line.is_added && !is_test_file(line.file)).map(|line| line.code.to_owned() + "\n").collect()
 }
 
 /// A list in an answer whose items became tasks.
@@ -137,8 +139,10 @@ struct TaskList {
     answer: MemoryId,
     /// The [`MemoryRow::order`] of the answer.
     answered_at: (i64, i64),
-    /// The items of one block with the index of the open task, if it is still open.
+    /// The items of one block, or the tasks of one sentence, with the index of the open task, if it is still open.
     items: Vec<(String, Option<usize>)>,
+    /// Whether the items have numbers. Finished tasks of a sentence are not among its items.
+    is_numbered: bool,
 }
 
 impl TaskList {
@@ -174,8 +178,9 @@ fn task_lists(rows: Rows<'_>, open: &[Memory]) -> rusqlite::Result<Vec<TaskList>
             let items: Vec<_> = of_source.map(|(at, task)| (task.content.clone(), Some(at))).collect();
             (items.len() > 1).then_some(items)
         };
+        let is_numbered = in_lines.is_some();
         if let Some(items) = in_lines.or_else(in_a_sentence) {
-            lists.push(TaskList { answer: source.clone(), answered_at: answer.order(), items });
+            lists.push(TaskList { answer: source.clone(), answered_at: answer.order(), items, is_numbered });
         }
     }
     lists.sort_by_key(|list| Reverse(list.answered_at));

@@ -15,25 +15,26 @@ pub fn corrected(prompt: &str, answer: &str) -> Vec<Statement> {
     correction(prompt).map(|correction| sentences_about(&correction, answer)).unwrap_or_default()
 }
 
-/// Returns statements that give up the sentences of an answer about what its prompt asked for only once.
+/// Returns statements that give up the sentences of an answer about what its prompt asked for only once. Reasons stay.
 pub fn done_once(prompt: &str, answer: &str) -> Vec<Statement> {
+    static REASONS: WordList = WordList::phrases("because|since | so |without|has to|must |때문|니까|므로|해서|없으면");
     let lasting = without_one_offs(prompt);
     if lasting.len() == prompt.trim().len() {
         return Vec::new();
     }
     let once = sentences(prompt).into_iter().filter(|sentence| !lasting.contains(sentence.trim()));
-    once.flat_map(|once| sentences_about(once, answer)).collect()
+    let plain: String = sentences(answer).into_iter().filter(|said| !REASONS.occurs_in(&said.to_lowercase())).collect();
+    once.flat_map(|once| sentences_about(once, &plain)).collect()
 }
 
 /// Returns statements that give up the sentences of an answer that share terms with a text.
 fn sentences_about(text: &str, answer: &str) -> Vec<Statement> {
     let said = terms(text);
     let given_up = |sentence: &str| -> Option<Statement> {
-        let shared: Vec<String> =
-            terms(sentence).into_iter().filter(|term| said.iter().any(|other| have_same_stem(other, term))).collect();
-        let (names, quantities, subject) = (Vec::new(), Vec::new(), Vec::new());
-        let given_up = GivenUp { terms: shared, names, quantities, scope: Scope::Sentence, subject };
-        (given_up.terms.len() >= LEAST_SHARED).then(|| Statement { given_up: vec![given_up], ..Statement::of("") })
+        let is_said = |term: &String| said.iter().any(|other| have_same_stem(other, term));
+        let shared: Vec<String> = terms(sentence).into_iter().filter(is_said).collect();
+        let is_about = shared.len() >= LEAST_SHARED;
+        Statement::giving_up(GivenUp { terms: shared, ..GivenUp::nothing(Scope::Sentence) }).filter(|_| is_about)
     };
     if said.len() < LEAST_SHARED { Vec::new() } else { sentences(answer).into_iter().filter_map(given_up).collect() }
 }
@@ -45,6 +46,9 @@ fn correction(prompt: &str) -> Option<String> {
          넵|응 |ㅇㅋ|오케이|그렇게|괜찮",
     );
     static BUT: WordList = WordList::phrases(", but | but |. but |except |근데 |그런데 |다만 |단, |대신 ");
+    /// Words of requests for more, which correct nothing.
+    static MORE: WordList =
+        WordList::phrases("add |also |first |update |keep |write |test|추가|먼저|유지|그대로|테스트|걸어");
     const LONGEST_ACCEPTANCE: usize = 40;
     let lower = prompt.trim().to_lowercase();
     let (at, but) = BUT.iter().filter_map(|but| lower.find(but).map(|at| (at, but))).min()?;
@@ -52,7 +56,7 @@ fn correction(prompt: &str) -> Option<String> {
         return None;
     }
     let rest = &lower[at + but.len()..];
-    sentences(rest).first().copied().filter(|correction| is_plain(correction)).map(str::to_owned)
+    sentences(rest).first().copied().filter(|said| is_plain(said) && !MORE.occurs_in(said)).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -65,6 +69,7 @@ mod tests {
     #[rstest]
     #[case::corrected("love it, but round eggs to halves. you can do half an egg", true)]
     #[case::about_something_else("love it, but sort the list by name", false)]
+    #[case::more("perfect, but add a test for rounding eggs", false)]
     #[case::question("ok, but why are eggs rounded?", false)]
     #[case::no_correction("round eggs to halves", false)]
     fn accepted_proposal_is_corrected(#[case] prompt: &str, #[case] expected: bool) {

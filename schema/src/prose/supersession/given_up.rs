@@ -32,6 +32,10 @@ pub(super) enum Scope {
 }
 
 impl GivenUp {
+    pub(super) fn nothing(scope: Scope) -> Self {
+        Self { terms: Vec::new(), names: Vec::new(), quantities: Vec::new(), scope, subject: Vec::new() }
+    }
+
     pub(super) fn is_nothing(&self) -> bool {
         self.terms.is_empty() && self.quantities.is_empty()
     }

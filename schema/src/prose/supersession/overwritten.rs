@@ -2,9 +2,9 @@
 
 use super::given_up::{GivenUp, Scope};
 use super::{Statement, is_plain};
-use crate::model::tool_usage::{EditedLine, edited_lines};
+use crate::model::tool_usage::{EditedLine, edited_lines, is_test_file};
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{CLOCK, ProseToken, quantities, tokens};
+use crate::prose::terms::{CLOCK, ProseToken, quantities, terms, tokens};
 
 /// The shortest name, in bytes.
 const SHORTEST_NAME: usize = 3;
@@ -32,7 +32,9 @@ pub struct TurnEdits<'t> {
 impl<'t> TurnEdits<'t> {
     /// Parses a `tool_usage` text.
     pub fn of(text: &'t str) -> Self {
-        let (added, removed) = edited_lines(text).partition(|line| line.is_added);
+        // Numbers of tests are examples.
+        let (added, removed) =
+            edited_lines(text).filter(|line| !is_test_file(line.file)).partition(|line| line.is_added);
         Self { removed, added }
     }
 
@@ -47,14 +49,16 @@ impl<'t> TurnEdits<'t> {
         if lines.is_empty() {
             return None;
         }
-        let has_new_value = lines.iter().any(|line| self.new_numbers(line).is_some() || self.has_new_value(line));
-        let added: String = self.added.iter().map(|line| line.code.to_lowercase() + "\n").collect();
-        let gone = if has_new_value { gone_numbers(&lines, &added) } else { Vec::new() };
-        let removed: String = lines.iter().map(|line| line.code.to_lowercase() + "\n").collect();
-        // "Ctrl+Shift+M" is a value. A function or a class may only have another place.
-        let is_value = |name: &str| has_new_value || name.contains(['+', '%', '-']);
+        let has_new_value = |line: &&EditedLine<'_>| self.new_numbers(line).is_some() || self.has_new_value(line);
+        let (changed, others): (Vec<&EditedLine<'_>>, Vec<&EditedLine<'_>>) =
+            lines.into_iter().partition(has_new_value);
+        let added = lower_lines(self.added.iter());
+        let gone = gone_numbers(&changed, &added);
+        let (changed, others) = (lower_lines(changed.into_iter()), lower_lines(others.into_iter()));
         let is_gone = |name: &str| {
-            name.len() >= SHORTEST_NAME && is_value(name) && removed.contains(name) && !added.contains(name)
+            // "Ctrl+Shift+M" is a value. A function or a class may only have another place.
+            let is_removed = changed.contains(name) || name.contains('+') && others.contains(name);
+            name.len() >= SHORTEST_NAME && is_removed && !added.contains(name)
         };
         let said: Vec<_> = said.flat_map(tokens).collect();
         let of_code = quantities(&said)
@@ -62,34 +66,28 @@ impl<'t> TurnEdits<'t> {
             .filter(|said| gone.iter().any(|(number, line)| scale(said, *number, line).is_some()));
         let names: Vec<String> =
             said.iter().filter(|token| token.is_name && is_gone(&token.text)).map(|token| token.text.clone()).collect();
-        let given_up = GivenUp {
-            terms: names.clone(),
-            names,
-            quantities: of_code.collect(),
-            scope: Scope::Chosen,
-            subject: Vec::new(),
-        };
-        (!given_up.is_nothing()).then(|| Statement { given_up: vec![given_up], ..Statement::of("") })
+        let quantities = of_code.collect();
+        Statement::giving_up(GivenUp { terms: names.clone(), names, quantities, ..GivenUp::nothing(Scope::Chosen) })
     }
 
     /// Returns a statement that gives up the numbers with which a prompt describes what these edits change: "the limit is 200 ms now". It holds
     /// for this prompt only.
     pub fn changes_described(&self, asked: &str) -> Option<Statement> {
-        let added: String = self.added.iter().map(|line| line.code.to_lowercase() + "\n").collect();
         let removed: Vec<&EditedLine<'_>> = self.removed.iter().collect();
-        let gone = gone_numbers(&removed, &added);
+        let gone = gone_numbers(&removed, &lower_lines(self.added.iter()));
         if gone.is_empty() {
             return None;
         }
-        let is = |said: &(f64, String), number: f64, line: &str| scale(said, number, line).is_some();
-        let is_gone = |said: &(f64, String)| gone.iter().any(|(number, line)| is(said, *number, line));
-        let is_set = |said: &(f64, String)| numbers(&added).into_iter().any(|number| is(said, number, &added));
+        let set = self.added.iter().flat_map(|line| numbers(line.code).into_iter().map(|number| (number, line.code)));
+        let set: Vec<(f64, &str)> = set.collect();
+        let is_in = |numbers: &[(f64, &str)], said: &(f64, String)| {
+            numbers.iter().any(|(number, line)| scale(said, *number, line).is_some())
+        };
         let of_sentence = |sentence: &str| quantities(&tokens(sentence));
-        let described = sentences(asked).into_iter().map(of_sentence).filter(|said| !said.iter().any(is_set));
-        let quantities: Vec<_> = described.flatten().filter(is_gone).collect();
-        let (terms, names, subject) = (Vec::new(), Vec::new(), Vec::new());
-        let given_up = GivenUp { terms, names, quantities, scope: Scope::Chosen, subject };
-        (!given_up.is_nothing()).then(|| Statement { given_up: vec![given_up], ..Statement::of("") })
+        let described =
+            sentences(asked).into_iter().map(of_sentence).filter(|said| !said.iter().any(|said| is_in(&set, said)));
+        let quantities = described.flatten().filter(|said| is_in(&gone, said)).collect();
+        Statement::giving_up(GivenUp { quantities, ..GivenUp::nothing(Scope::Chosen) })
     }
 
     /// Returns the sentences of the prompt that name a number which these edits set, each with the number that it replaces: "two nights in a
@@ -99,29 +97,26 @@ impl<'t> TurnEdits<'t> {
         if changes.is_empty() {
             return Vec::new();
         }
-        let terms = Statement::of(asked).terms;
+        let terms = terms(asked);
         let named = quantities(&tokens(asked));
         let restating = |sentence: &str| -> Option<Statement> {
             let all = tokens(sentence);
-            let old = |(at, token): (usize, &ProseToken)| {
-                let new = quantities(std::slice::from_ref(token)).pop()?;
-                let old = |(old, number, line): &(f64, f64, &str)| Some(old * scale(&new, *number, line)?);
-                let old = changes.iter().find_map(old)?;
+            let replaced = |(at, token): (usize, &ProseToken)| {
+                let new = token.quantity()?;
+                let before = |(old, number, line): &(f64, f64, &str)| Some(old * scale(&new, *number, line)?);
+                let old = changes.iter().find_map(before)?;
                 // "iOS 17" replaces "iOS 16".
                 let name = at.checked_sub(1).map(|before| &all[before]).filter(|before| before.is_name);
                 Some(((old, new.1), name.map(|name| name.text.clone())))
             };
-            let (numbers, names): (Vec<_>, Vec<_>) = all.iter().enumerate().filter_map(old).unzip();
+            let (numbers, names): (Vec<_>, Vec<_>) = all.iter().enumerate().filter_map(replaced).unzip();
             // "72로 두면 깜빡여요. 90에 맞춰주세요" says what goes.
             let names_old = numbers.iter().any(|(old, _)| named.iter().any(|(number, _)| number == old));
             let scope = if names_old { Scope::Chosen } else { Scope::Restated };
             let names = names.into_iter().flatten().collect();
-            let given_up = GivenUp { terms: Vec::new(), names, quantities: numbers, scope, subject: Vec::new() };
-            (!given_up.is_nothing()).then(|| Statement {
-                terms: terms.clone(),
-                given_up: vec![given_up],
-                ..Statement::of(sentence)
-            })
+            let given_up = GivenUp { names, quantities: numbers, ..GivenUp::nothing(scope) };
+            let statement = Statement { terms: terms.clone(), given_up: vec![given_up], ..Statement::of(sentence) };
+            (!statement.given_up[0].is_nothing()).then_some(statement)
         };
         sentences(asked).into_iter().filter(|sentence| is_plain(sentence)).filter_map(restating).collect()
     }
@@ -153,6 +148,11 @@ impl<'t> TurnEdits<'t> {
     }
 }
 
+/// Returns lines in lower case.
+fn lower_lines<'l>(lines: impl Iterator<Item = &'l EditedLine<'l>>) -> String {
+    lines.map(|line| line.code.to_lowercase() + "\n").collect()
+}
+
 /// Returns the numbers of removed lines that the added code has not, with their lines.
 fn gone_numbers<'l>(removed: &[&EditedLine<'l>], added: &str) -> Vec<(f64, &'l str)> {
     let kept = numbers(added);
@@ -165,11 +165,11 @@ fn scale((said, unit): &(f64, String), number: f64, line: &str) -> Option<f64> {
     let line = line.to_lowercase();
     let is_same = |scale: f64| number != 0.0 && (said - number * scale).abs() <= f64::EPSILON * said.abs();
     let of_unit = match unit.as_str() {
-        "percent" => Some(100.0),
+        "percent" if number < 1.0 => Some(100.0),
         // "23시" of "0 30 23 * * *"
-        CLOCK => Some(60.0),
+        CLOCK if line.contains('*') || line.contains("time") || line.contains("hour") => Some(60.0),
         // Many times are in milliseconds without saying so.
-        "second" => Some(0.001),
+        "second" if number >= 100.0 => Some(0.001),
         _ => None,
     };
     let of_line = SCALES.into_iter().filter(|(unit, _)| line.contains(unit)).map(|(_, scale)| scale);
@@ -263,8 +263,15 @@ mod tests {
     )]
     #[case::refactored("+ TTL = 30", "- TTL = 30\n+ TTL = Number(env.TTL)", "Sessions end after 30 minutes.", false)]
     #[case::other_unit_of_the_same("+ TTL_MIN = 30", "- TTL_MIN = 30\n+ TTL_MS = 1_800_000", "세션 만료는 30분", false)]
+    #[case::call_beside_a_number(
+        "+ cache = Redis(URL)\n+ TTL = 3",
+        "- cache = Redis(URL)\n- TTL = 3\n+ cache = make()\n+ TTL = 5",
+        "Use Redis for the cache",
+        false
+    )]
     #[case::call("+ cache = Redis(URL)", "- cache = Redis(URL)\n+ cache = make()", "Use Redis for the cache", false)]
     #[case::same_digits("+ RETRIES = 3", "- RETRIES = 3\n+ RETRIES = 5", "Sessions expire after 3 days.", false)]
+    #[case::clock_of_a_count("+ workers = 2", "- workers = 2\n+ workers = 4", "새벽 2시에 시작해야 합니다", false)]
     #[case::still_there("+ a = 4", "- a = 4\n+ a = 6\n+ b = 4", "The segments of 4 seconds.", false)]
     #[case::another_number("+ a = 4", "- a = 4\n+ a = 6", "We keep 30 backups.", false)]
     #[case::another_line("+ a = 5", "- b = 4\n+ b = 6", "The segments of 4 seconds.", false)]

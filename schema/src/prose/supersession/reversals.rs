@@ -6,7 +6,7 @@ use super::given_up::{GivenUp, Scope};
 use crate::model::word_list::WordList;
 use crate::prose::one_off::is_one_off_request;
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{ProseToken, quantities, tokens};
+use crate::prose::terms::{ProseToken, tokens};
 
 /// Returns the statements in a prompt or an answer that give something up or change it, even if they are no conclusions: "no, back to
 /// TOML".
@@ -48,8 +48,7 @@ pub fn left_for_another(prompt: &str) -> Option<Statement> {
     };
     let (at, subject) = parsed.iter().enumerate().find_map(change)?;
     let kept: Vec<&str> = parsed[at..].iter().flatten().map(|token| token.text.as_str()).collect();
-    let mut left =
-        GivenUp { terms: Vec::new(), names: Vec::new(), quantities: Vec::new(), scope: Scope::Chosen, subject };
+    let mut left = GivenUp { subject, ..GivenUp::nothing(Scope::Chosen) };
     for (tokens, _) in parsed[..at].iter().zip(&complaints).filter(|(_, complains)| **complains) {
         // A capital letter at the beginning of a sentence says nothing. "MMKV로는 답이 없네" names it later, too.
         let is_left = |(at, token): &(usize, &ProseToken)| {
@@ -61,15 +60,13 @@ pub fn left_for_another(prompt: &str) -> Option<Statement> {
         // "512로 자르니까", "고정 5bp는 너무 낙관적이네요"
         let is_subject = |token: &&ProseToken| token.is_means() || matches!(token.particle, "은" | "는");
         let numbers = tokens.iter().take(FIRST).filter(is_subject);
-        left.quantities.extend(numbers.flat_map(|number| quantities(std::slice::from_ref(number))));
+        left.quantities.extend(numbers.filter_map(ProseToken::quantity));
     }
     left.terms.clone_from(&left.names);
-    let statement = Statement { given_up: vec![left], ..Statement::of("") };
-    (!statement.given_up[0].is_nothing()).then_some(statement)
+    Statement::giving_up(left)
 }
 
-/// Whether a text complains about something.
-pub(super) fn complains(sentence: &str) -> bool {
+fn complains(sentence: &str) -> bool {
     let lower = sentence.to_lowercase().replace('’', "'");
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
     words.any(|word| COMPLAINTS.contains(word)) || KOREAN_COMPLAINTS.occurs_in(&lower)

@@ -1,8 +1,11 @@
 //! Tasks that are closed in other words than their own: "take that off the list", or in another language.
 
+use std::collections::HashSet;
+
 use super::compared::ComparedTask;
 use super::lists::names_everything_left;
 use super::reports::{is_kana, is_no_report, leaves_something, reports_an_end};
+use super::topic;
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{count_shared_terms, is_hangul, terms, terms_and_parts};
@@ -57,13 +60,15 @@ pub fn declined(prompt: &str, tasks: &[&str]) -> Vec<usize> {
 /// The longest prompt that drops a task, in characters.
 const LONGEST_DROP: usize = 100;
 
-/// Phrases in lower case that drop what they are about, and those that only put it off.
+/// Phrases in lower case that drop what they are about, those with which somebody else does it, and those that only put it off.
 static DROPS: WordList = WordList::phrases(
     "scrap |kill it|kill that|drop it|drop that|forget it|forget about|skip it|skip that|nobody needs|not needed|\
      don't need|dont need|won't need|no longer need|we don't want|never gonna|not gonna|not doing|leave it out|leave that out|\
      빼자|빼줘|빼주세요|뺍시다|빼죠|빼도 |빼도됨|안해도|안 해도|필요없|필요 없|하지 말자|하지말자|하지 말죠|안 하기로|안하기로|가져갔|가져가기로|한다고 함|\
-     한다고 합니다|하기로 했대|하신대|하신답니다|맡으신대|맡기로 |는 됐어|은 됐어|는 됐고|은 됐고|는 됐습니다|은 됐습니다|不要|いらない|要らない|やめよう|やめて",
+     한다고 합니다|하기로 했대|는 됐어|은 됐어|는 됐고|은 됐고|는 됐습니다|은 됐습니다|不要|いらない|要らない|やめよう|やめて",
 );
+static HANDED_OVER: WordList =
+    WordList::phrases("님이 하신대|직접 하신대|같이 하신대|님이 하신답니다|직접 하신답니다|맡으신대");
 static PUT_OFF: WordList = WordList::phrases("until|unless| yet|for now|first|나중|일단|먼저|아직|まだ|後で");
 
 /// Words that refer to the clause before.
@@ -77,6 +82,12 @@ pub fn dropped(prompt: &str, answer: &str, listed: &[&str]) -> Option<usize> {
         return None;
     }
     let clauses: Vec<&str> = folded.split([',', '.', ';', '\n', '、', '。']).map(str::trim).collect();
+    let is_handed_over = |clause: &&str| HANDED_OVER.occurs_in(clause);
+    // "The review of the webhook" is something else than the webhook.
+    if let Some(clause) = clauses.iter().copied().find(is_handed_over) {
+        let about = topic(clause);
+        return only_one(listed, |task| !about.is_empty() && count_shared_terms(&about, &terms(task)) == about.len());
+    }
     let at = clauses.iter().position(|clause| drops(clause))?;
     let points_back = clauses[at].split_whitespace().any(|word| POINTS_BACK.contains(word));
     let about = clauses[at.saturating_sub(usize::from(points_back))..=at].join(" ");
@@ -166,25 +177,29 @@ pub fn done_in_code(answer: &str, added: &str, tasks: &[&str]) -> Vec<usize> {
     const LEAST_REPORTED: usize = 2;
     let reports: Vec<Vec<String>> =
         sentences(answer).into_iter().filter(|sentence| reports_an_end(sentence)).map(terms).collect();
+    let added: HashSet<&str> = words_of_code(added).collect();
     let is_done = |at: &usize| {
-        let identifiers: Vec<String> = identifiers(tasks[*at]);
-        let others: Vec<String> = terms(tasks[*at]).into_iter().filter(|term| !identifiers.contains(term)).collect();
+        let identifiers: Vec<&str> = words_of_code(tasks[*at]).filter(|word| is_of_code(word)).collect();
+        let rest = identifiers.iter().fold(tasks[*at].to_owned(), |rest, identifier| rest.replace(identifier, " "));
+        let others = terms(&rest);
         let is_reported = |said: &Vec<String>| {
             let shared = count_shared_terms(&others, said);
             shared >= LEAST_REPORTED && shared * 2 >= others.len()
         };
-        identifiers.iter().any(|name| added.contains(name.as_str())) && reports.iter().any(is_reported)
+        identifiers.iter().any(|name| added.contains(name)) && reports.iter().any(is_reported)
     };
     if reports.is_empty() { Vec::new() } else { (0..tasks.len()).filter(is_done).collect() }
 }
 
-/// Returns the words of a task that only code has, in lower case: `mergeGuestCart`, `guest_cart`.
-fn identifiers(task: &str) -> Vec<String> {
-    let words = task.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
-    let is_camel = |word: &str| {
-        word.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
-    };
-    words.filter(|word| word.trim_matches('_').contains('_') || is_camel(word)).map(str::to_lowercase).collect()
+fn words_of_code(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+/// Whether only code has such a word: `mergeGuestCart`, `guest_cart`. "GitHub" and "iOS" are names.
+fn is_of_code(word: &str) -> bool {
+    let is_hump = |pair: &[u8]| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase();
+    word.trim_matches('_').contains('_')
+        || word.starts_with(|c: char| c.is_ascii_lowercase()) && word.as_bytes().windows(2).skip(1).any(is_hump)
 }
 
 /// Returns the tasks that a clause in lower case orders together, if each part means one: "completions and man page please".
@@ -205,11 +220,6 @@ fn all_ordered_in(clause: &str, tasks: &[&str]) -> Option<Vec<usize>> {
 fn ordered_in(clause: &str, has_edited: bool, tasks: &[&str]) -> Option<usize> {
     const SHORT: usize = 6;
     let words = || clause.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
-    // "waiting time per carrier: median and p90, by week"
-    let topic = clause.split_once(": ").map(|(topic, _)| terms(topic)).filter(|topic| topic.len() > 1 && has_edited);
-    if let Some(topic) = topic {
-        return only_one(tasks, |task| count_shared_terms(&topic, &terms_and_parts(task)) == topic.len());
-    }
     let is_order = words().any(|word| DO.contains(word)) || KOREAN_ORDERS.ends(clause);
     let has_be_verb = words().any(|word| matches!(word, "is" | "are" | "was" | "were"));
     let only_names_task = !has_be_verb && words().next_back().is_some_and(|word| NOW.contains(word));

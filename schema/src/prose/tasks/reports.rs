@@ -79,7 +79,7 @@ pub(super) fn lower_words(lower: &str) -> impl Iterator<Item = &str> + Clone {
 
 /// Phrases that say how things are now, in lower case.
 pub(super) static STATES: WordList = WordList::phrases(
-    "is gone|are gone| are in| are live| came for free| is in| is live| is there| running since| went in| went live| went out| works| work now| work since| passes the | pass the | passes now| pass now",
+    "is gone|are gone| are in| are live| came for free| is in| is live| is there| running since| went in| went live| went out| works| work now| work since| passes the test| pass the test| passes the check| pass the check| passes now| pass now",
 );
 
 /// The most words of a report that only its last word shows.

@@ -60,7 +60,7 @@ pub(super) fn unit(word: &str) -> (&str, f64) {
 
 /// Units with their base units, and with their factors unless these are 1.
 static UNITS: WordList = WordList::phrases(
-    "% percent|bit bit|byte byte|character character|char character|clock clock|col column|column column|connection connection|\
+    "% percent|bit bit|byte byte|character character|char character|col column|column column|connection connection|\
      core core|cpu core|d second 86400|day second 86400|dollar dollar|epoch epoch|eur euro|euro euro|fps fps|\
      frame frame|gb byte 1000000000|gi byte 1073741824|gib byte 1073741824|h second 3600|hour second 3600|\
      hr second 3600|hz hz|item item|k k|kb byte 1000|khz hz 1000|ki byte 1024|kib byte 1024|layer layer|line line|m m|\
