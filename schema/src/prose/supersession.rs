@@ -15,11 +15,10 @@
 
 use std::borrow::Cow;
 
-use self::choices::{choices, defines, is_change, is_used_as, puts_off, returns_to};
+use self::choices::{TopicNumber, choices, defines, is_change, is_used_as, puts_off, returns_to, topic_numbers};
 pub use self::corrected::{corrected, done_once};
 pub use self::edits::{changes_of_edits, names_of_removed_files};
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
-use self::numbers::{TopicNumber, topic_numbers};
 pub use self::numbers::{number_left, number_left_for};
 pub use self::overwritten::TurnEdits;
 pub use self::passages::{StatementIndex, TurnStatement, without_replaced};

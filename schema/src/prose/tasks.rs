@@ -7,7 +7,8 @@ use crate::prose::terms::{ProseToken, count_shared_terms, is_hangul, terms, term
 
 pub(crate) use reports::reports_result;
 use reports::{
-    DOUBTS, ENDS, IRREGULAR, KOREAN_ENDS, OPEN, OPEN_WORDS, STATES, references, reports_an_end, without_quotations,
+    DOUBTS, ENDS, IRREGULAR, KOREAN_ENDS, OPEN, OPEN_WORDS, STATES, references, reports_an_end, topic,
+    without_quotations,
 };
 
 mod closings;
@@ -210,15 +211,6 @@ fn subject(report: &str) -> Vec<String> {
 fn object_of(task: &str) -> Vec<String> {
     let said: Vec<ProseToken> = tokens(head(task)).into_iter().filter(ProseToken::is_term).collect();
     said[said.len().saturating_sub(2)..].iter().flat_map(|token| terms_and_parts(&token.text)).collect()
-}
-
-fn topic(report: &str) -> Vec<String> {
-    const REACH: usize = 4;
-    let said = tokens(report);
-    let is_topic = |token: &ProseToken| matches!(token.particle, "은" | "는");
-    let end = said.iter().take(REACH).position(is_topic);
-    let of_topic = end.map_or(&[][..], |end| &said[..=end]);
-    of_topic.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect()
 }
 
 /// Whether a report says nothing but the beginning of a task in the past tense: "cells ordered" of "order cells with a lower resistance".

@@ -39,7 +39,7 @@ struct Floor {
 #[case::overturned("overturned.json", Floor { stories: 24, facts: 90, searches: 75, violations: 24 })]
 #[case::ordinary("ordinary.json", Floor { stories: 24, facts: 95, searches: 85, violations: 7 })]
 #[case::asked("asked.json", Floor { stories: 28, facts: 92, searches: 83, violations: 14 })]
-#[case::everyday("everyday.json", Floor { stories: 42, facts: 93, searches: 76, violations: 27 })]
+#[case::everyday("everyday.json", Floor { stories: 42, facts: 93, searches: 76, violations: 29 })]
 #[case::cleared("cleared.json", Floor { stories: 14, facts: 90, searches: 85, violations: 4 })]
 fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor: Floor) {
     let stories = read(&own_stories(file));

@@ -34,15 +34,20 @@ pub(super) fn put_answers_first(asked: &AskedText, ranked: &mut Vec<RankedCandid
     if text_features::asks_for_decision(question) {
         add_decisions(ranked, min_score);
     }
-    drop_prompts_in_summaries(ranked);
+    drop_prompts_in_summaries(ranked, min_score);
 }
 
-/// Drops the prompts that a composed summary of their session before them repeats.
-fn drop_prompts_in_summaries(ranked: &mut Vec<RankedCandidate>) {
+/// Drops the prompts that a composed summary of their session before them repeats, if it is shown.
+fn drop_prompts_in_summaries(ranked: &mut Vec<RankedCandidate>, min_score: f64) {
     let memories: Vec<Option<&Memory>> = ranked.iter().map(|ranked| ranked.row().map(|row| &row.memory)).collect();
+    let is_shown = |at: usize| f64::from(ranked[at].score) >= min_score;
     let is_repeated = |at: usize, prompt: &Memory| {
-        let mut before = memories[..at].iter().flatten().filter(|memory| memory.is_composed_summary());
-        before.any(|summary| summary.session_id == prompt.session_id && summary.content.contains(prompt.content.trim()))
+        let repeats = |memory: &Memory| {
+            memory.is_composed_summary()
+                && memory.session_id == prompt.session_id
+                && memory.content.contains(prompt.content.trim())
+        };
+        (0..at).any(|before| is_shown(before) && memories[before].is_some_and(repeats))
     };
     let is_dropped =
         |at: usize| memories[at].is_some_and(|memory| memory.kind == MemoryType::UserPrompt && is_repeated(at, memory));

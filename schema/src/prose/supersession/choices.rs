@@ -2,7 +2,7 @@
 
 use super::given_up::{CHANGES_TO, PREFERENCE_REACH, thrown_out};
 use crate::model::word_list::WordList;
-use crate::prose::terms::{DATE, ProseToken, last_clause};
+use crate::prose::terms::{CLOCK, DATE, ProseToken, last_clause, quantities};
 
 /// Returns the names that a text chooses: after "use", "with", "to" and similar words, where it stores something, before a Korean particle
 /// of means, or before a Korean verb of choice: "Redis를 쓰자", "MediaConvert 쓰죠".
@@ -123,4 +123,48 @@ pub(super) fn is_change(tokens: &[ProseToken], at: usize, token: &ProseToken) ->
         return after_all || thrown_out(tokens, at).is_some() || ENGLISH.contains(&token.text);
     }
     KOREAN.begins(&token.text)
+}
+
+/// What a text says of a topic in a clause: "리셋은 월요일 오전 5시".
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct TopicNumber {
+    pub(super) topic: Vec<String>,
+    /// The words between both: "하루" of "쿠폰은 하루 3장".
+    limits: Vec<String>,
+    number: (f64, String),
+}
+
+impl TopicNumber {
+    /// Whether both are about the same, with another number. "오후 3시" is 15:00.
+    pub(super) fn changes(&self, older: &Self) -> bool {
+        const HALF_A_DAY: f64 = 720.0;
+        let difference = (self.number.0 - older.number.0).abs();
+        let is_same = difference == 0.0 || self.number.1 == CLOCK && difference == HALF_A_DAY;
+        self.topic == older.topic && self.limits == older.limits && self.number.1 == older.number.1 && !is_same
+    }
+}
+
+/// Returns the only number of each clause that has a Korean topic.
+pub(super) fn topic_numbers(all: &[ProseToken]) -> Vec<TopicNumber> {
+    static TIMES_OF_DAY: WordList = WordList::words("오전 오후 새벽 아침 저녁 밤 매일");
+    const REACH: usize = 4;
+    let is_topic = |token: &ProseToken| matches!(token.particle, "은" | "는") && token.is_term();
+    let of_clause = |clause: &[ProseToken]| {
+        let end = clause.iter().take(REACH).position(is_topic)?;
+        let (topic, said) = clause.split_at(end + 1);
+        let is_amount =
+            |(at, token): (usize, &ProseToken)| Some((at, token.quantity().filter(|(_, unit)| !unit.is_empty())?));
+        let (at, number) = said.iter().enumerate().find_map(is_amount)?;
+        // "6시에도" adds a time.
+        let is_only = quantities(said).len() == 1 && !said[at].particle.ends_with('도');
+        let texts = |tokens: &[ProseToken], is_meant: &dyn Fn(&ProseToken) -> bool| -> Vec<String> {
+            tokens.iter().filter(|token| is_meant(token)).map(|token| token.text.clone()).collect()
+        };
+        is_only.then(|| TopicNumber {
+            topic: texts(topic, &ProseToken::is_term),
+            limits: texts(&said[..at], &|token| !TIMES_OF_DAY.contains(&token.text)),
+            number,
+        })
+    };
+    all.chunk_by(|_, next| !next.begins_clause).filter_map(of_clause).collect()
 }

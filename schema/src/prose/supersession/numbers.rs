@@ -3,51 +3,7 @@
 use super::given_up::{GivenUp, Scope};
 use super::{Statement, Strictness, statements};
 use crate::model::word_list::WordList;
-use crate::prose::terms::{CLOCK, ProseToken, last_clause, quantities, tokens};
-
-/// What a text says of a topic in a clause: "리셋은 월요일 오전 5시".
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct TopicNumber {
-    pub(super) topic: Vec<String>,
-    /// The words between both: "하루" of "쿠폰은 하루 3장".
-    limits: Vec<String>,
-    number: (f64, String),
-}
-
-impl TopicNumber {
-    /// Whether both are about the same, with another number. "오후 3시" is 15:00.
-    pub(super) fn changes(&self, older: &Self) -> bool {
-        const HALF_A_DAY: f64 = 720.0;
-        let difference = (self.number.0 - older.number.0).abs();
-        let is_same = difference == 0.0 || self.number.1 == CLOCK && difference == HALF_A_DAY;
-        self.topic == older.topic && self.limits == older.limits && self.number.1 == older.number.1 && !is_same
-    }
-}
-
-/// Returns the only number of each clause that has a Korean topic.
-pub(super) fn topic_numbers(all: &[ProseToken]) -> Vec<TopicNumber> {
-    static TIMES_OF_DAY: WordList = WordList::words("오전 오후 새벽 아침 저녁 밤 매일");
-    const REACH: usize = 4;
-    let is_topic = |token: &ProseToken| matches!(token.particle, "은" | "는") && token.is_term();
-    let of_clause = |clause: &[ProseToken]| {
-        let end = clause.iter().take(REACH).position(is_topic)?;
-        let (topic, said) = clause.split_at(end + 1);
-        let is_amount =
-            |(at, token): (usize, &ProseToken)| Some((at, token.quantity().filter(|(_, unit)| !unit.is_empty())?));
-        let (at, number) = said.iter().enumerate().find_map(is_amount)?;
-        // "6시에도" adds a time.
-        let is_only = quantities(said).len() == 1 && !said[at].particle.ends_with('도');
-        let texts = |tokens: &[ProseToken], is_meant: &dyn Fn(&ProseToken) -> bool| -> Vec<String> {
-            tokens.iter().filter(|token| is_meant(token)).map(|token| token.text.clone()).collect()
-        };
-        is_only.then(|| TopicNumber {
-            topic: texts(topic, &ProseToken::is_term),
-            limits: texts(&said[..at], &|token| !TIMES_OF_DAY.contains(&token.text)),
-            number,
-        })
-    };
-    all.chunk_by(|_, next| !next.begins_clause).filter_map(of_clause).collect()
-}
+use crate::prose::terms::{ProseToken, last_clause, tokens};
 
 /// Returns a statement that gives up the number of an answer that the prompt after it leaves for another one of its unit: "60초는 답답해하실 듯.
 /// 30초로 하고", "20 minutes is too harsh. 45 for now." If the prompt names what it is about, other sentences with the number stay.
@@ -156,22 +112,5 @@ mod tests {
     fn number_is_left_for_another(#[case] prompt: &str, #[case] older: &str, #[case] expected: bool) {
         let newer = number_left(prompt, older);
         assert_eq!(newer.is_some_and(|newer| newer.replaces(&Statement::of(older), Strictness::Strict)), expected);
-    }
-
-    #[rstest]
-    #[case::clock(
-        "리셋은 수요일 00:00 UTC, 보상 우편은 01:00 UTC입니다.",
-        "보상 우편은 오전 6시에 나가고, 키로 두 번 보내도 한 통만",
-        true
-    )]
-    #[case::among_others("시즌은 6주로 늘려요, 리셋은 월요일", "시즌은 4주, 리셋은 월요일 오전 5시", true)]
-    #[case::common_topic("타임아웃은 정각에서 10초 안에 발생", "타임아웃은 5초로 두기로 했다", false)]
-    #[case::other_limit("쿠폰 발급은 하루 1000장까지로 제한", "쿠폰 발급은 1인당 3장까지", false)]
-    #[case::another_time("결제 알림 메일은 오후 6시에도 보내요", "결제 알림 메일은 오전 9시에 보내요", false)]
-    #[case::other_topic("결제 타임아웃은 20초", "주문 타임아웃은 10초, 재시도는 3번", false)]
-    #[case::afternoon("주간 회의 시간은 15:00", "주간 회의 시간은 오후 3시, 장소는 3층", false)]
-    #[case::same("리셋은 05:00", "리셋은 오전 5시, 시즌은 4주", false)]
-    fn another_number_of_a_topic_replaces(#[case] newer: &str, #[case] older: &str, #[case] expected: bool) {
-        assert_eq!(Statement::of(newer).replaces(&Statement::of(older), Strictness::Strict), expected);
     }
 }

@@ -288,3 +288,20 @@ fn conclusions_of_different_projects_hide_few_others() {
     let (strict, loose) = (hidden(Strictness::Strict), hidden(Strictness::Loose));
     assert!(strict <= 180 && loose <= 365, "{strict} and {loose} of {}", all.len());
 }
+
+#[rstest]
+#[case::clock(
+    "리셋은 수요일 00:00 UTC, 보상 우편은 01:00 UTC입니다.",
+    "보상 우편은 오전 6시에 나가고, 키로 두 번 보내도 한 통만",
+    true
+)]
+#[case::among_others("시즌은 6주로 늘려요, 리셋은 월요일", "시즌은 4주, 리셋은 월요일 오전 5시", true)]
+#[case::common_topic("타임아웃은 정각에서 10초 안에 발생", "타임아웃은 5초로 두기로 했다", false)]
+#[case::other_limit("쿠폰 발급은 하루 1000장까지로 제한", "쿠폰 발급은 1인당 3장까지", false)]
+#[case::another_time("결제 알림 메일은 오후 6시에도 보내요", "결제 알림 메일은 오전 9시에 보내요", false)]
+#[case::other_topic("결제 타임아웃은 20초", "주문 타임아웃은 10초, 재시도는 3번", false)]
+#[case::afternoon("주간 회의 시간은 15:00", "주간 회의 시간은 오후 3시, 장소는 3층", false)]
+#[case::same("리셋은 05:00", "리셋은 오전 5시, 시즌은 4주", false)]
+fn another_number_of_a_topic_replaces(#[case] newer: &str, #[case] older: &str, #[case] expected: bool) {
+    assert_eq!(Statement::of(newer).replaces(&Statement::of(older), Strictness::Strict), expected);
+}

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use super::compared::ComparedTask;
 use super::lists::names_everything_left;
-use super::reports::{is_kana, is_no_report, leaves_something, reports_an_end};
-use super::topic;
+use super::reports::{is_kana, is_no_report, leaves_something, reports_an_end, topic};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{count_shared_terms, is_hangul, terms, terms_and_parts};

@@ -1,7 +1,7 @@
 //! Recognises sentences that report that something happened.
 
 use crate::model::word_list::WordList;
-use crate::prose::terms::{is_hangul, terms};
+use crate::prose::terms::{ProseToken, is_hangul, terms, tokens};
 
 /// Removes what others said, and the Korean particle after it: `You said: "it is done"`.
 pub(super) fn without_quotations(sentence: &str) -> String {
@@ -150,6 +150,16 @@ pub(super) static IRREGULAR: WordList = WordList::phrases(
     "wrote write|written write|rewrote rewrite|built build|rebuilt rebuild|sent send|made make|ran run|chose choose|\
      found find|drew draw|got get|bought buy",
 );
+
+/// Returns the terms before the particle of the topic of a Korean report: "멘트 문구" of "멘트 문구는 기획이 바꿨대".
+pub(super) fn topic(report: &str) -> Vec<String> {
+    const REACH: usize = 4;
+    let said = tokens(report);
+    let is_topic = |token: &ProseToken| matches!(token.particle, "은" | "는");
+    let end = said.iter().take(REACH).position(is_topic);
+    let of_topic = end.map_or(&[][..], |end| &said[..=end]);
+    of_topic.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect()
+}
 
 /// Returns the numbers of issues and pull requests in a text, such as `#482`.
 pub(super) fn references(text: &str) -> impl Iterator<Item = &str> {
