@@ -1,8 +1,7 @@
 //! Recognises requests that hold only once.
 //!
-//! [`says_once_explicitly`] needs explicit words ("just this once", "이번 커밋만"), whoever says them, and keeps a sentence from becoming a
-//! conclusion. [`is_one_off_request`] also takes requests
-//! that only their context limits ("skip e2e today"), and keeps them out of briefs and reversals.
+//! [`says_once_explicitly`] needs explicit words ("just this once", "이번 커밋만") and keeps a sentence from becoming a conclusion.
+//! [`is_one_off_request`] also takes requests that only their context limits ("skip e2e today"), and keeps them out of briefs and reversals.
 //! A new phrase belongs to the narrowest function that fits.
 
 use crate::model::word_list::WordList;
@@ -162,7 +161,7 @@ fn leaves_out_today(folded: &str) -> bool {
 
 /// Whether a Korean sentence forbids something today or now: "오늘은 배포하지 말고 브랜치에만 올려두세요", "지금은 커밋하지 마세요".
 fn forbids_for_now_in_korean(text: &str) -> bool {
-    // What a program does not do now is a decision: "지금은 다국어를 지원하지 말고".
+    // "지금은 다국어를 지원하지 말고" decides about the program.
     static WORK: WordList = WordList::words("건드리지 머지하지 배포하지 실행하지 올리지 커밋하지 푸시하지");
     static BANS: WordList = WordList::words("마 마세요 마요 말고 말아 말자 맙시다");
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -264,22 +263,36 @@ fn leaves_out_of_this_run(folded: &str) -> bool {
 /// Whether a sentence says explicitly that it holds only this time. "Retry only once" does not.
 pub(crate) fn says_once_explicitly(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
-        "just this once|only this once|for the rest of tonight|for the rest of today|this once,|this time only|this one time|as a one-off|for this one |for this one,|just for this |\
-         only for this |just tonight|that one build|오늘만|내일만|오늘 하루|내일 하루|이번건 |今回だけ|今回のみ|今日だけ",
+        "just this once|only this once|for the rest of tonight|for the rest of today|this once,|this time only|this one time|as a one-off|for this one,|just tonight|that one build|오늘만|내일만|오늘 하루|내일 하루|이번건 |今回だけ|今回のみ|今日だけ",
     );
     static AT_END: WordList = WordList::phrases("for this one|this once");
     ONCE.occurs_in(folded)
         || AT_END.ends(folded.trim_end_matches(['.', '!', ' ']))
+        || is_for_this_alone(folded)
         || is_only_this_time_in_korean(folded)
 }
 
-/// Whether one of the words after "이번" (this time) ends with "만" (only). "이번 릴리스부터" (from this release on) and "이번에 정한"
-/// (decided this time) say something else.
+/// Whether a sentence in lower case is only for this occasion. "Enable SSO only for this tenant" lasts as long as the tenant.
+fn is_for_this_alone(folded: &str) -> bool {
+    static THINGS: WordList = WordList::words(
+        "client component customer endpoint field file importer module package page project repo repository role screen service table tenant user",
+    );
+    ["for this one ", "just for this ", "only for this "].iter().any(|phrase| {
+        folded
+            .split_once(phrase)
+            .is_some_and(|(_, rest)| words(rest).next().is_some_and(|thing| !THINGS.contains(thing)))
+    })
+}
+
+/// Whether one of the words after "이번" (this time) ends with "만" (only). "이번 릴리스부터" (from this release on), "이번에 정한" (decided
+/// this time) and "이번 프로젝트는 TypeScript만" (in this project) say something else.
 fn is_only_this_time_in_korean(text: &str) -> bool {
     const REACH: usize = 4;
+    static PERIODS: WordList = WordList::words("달 분기 프로젝트");
+    static LASTING: WordList = WordList::phrases("기로 |수 있게 ");
     let is_this_time = |after: &&str| {
         let first = after.split_whitespace().next().unwrap_or_default();
-        !after.starts_with("에 ") && !first.contains("부터")
+        !after.starts_with("에 ") && !first.contains("부터") && !PERIODS.begins(first) && !LASTING.occurs_in(after)
     };
     let mut after = text.split("이번").skip(1).filter(is_this_time);
     after.any(|after| after.split_whitespace().take(REACH).any(says_only))
@@ -363,6 +376,12 @@ mod tests {
     #[case("다국어는 지금은 지원하지 말고 한국어로 갑시다.", false)]
     #[case("차트에서 오늘은 시간 단위로만 보여주고 지난 날은 일 단위로 보여주세요", false)]
     #[case("from now on use only this endpoint for payments", false)]
+    #[case("enable sso only for this tenant", false)]
+    #[case("for this one customer we keep the old invoice layout, it's in their contract.", false)]
+    #[case("이번 프로젝트는 typescript만 씁니다.", false)]
+    #[case("이번 릴리스에는 다크모드만 넣기로 했어요", false)]
+    #[case("이번 주 예약만 취소할 수 있게 합시다", false)]
+    #[case("이번 주 시범 편성만 3학년 빼고 돌려줘", true)]
     #[case("오늘은 100만 건 넣어줘요", false)]
     #[case("오늘은 관리자만 볼 수 있는 화면이 깨져요", false)]
     #[case("don't send any sms from staging today, bea is demoing", true)]

@@ -96,7 +96,7 @@ impl LimitedListener {
         Self { listener, permits: Arc::new(Semaphore::new(MAX_CONNECTIONS)), connections: Vec::new() }
     }
 
-    /// Waits for a permit. If there is none, closes a connection that is not admitted.
+    /// Waits for a permit. If all are taken, closes a connection that is not admitted.
     async fn acquire_permit(&mut self) -> OwnedSemaphorePermit {
         let permits = Arc::clone(&self.permits);
         loop {

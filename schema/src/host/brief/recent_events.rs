@@ -107,7 +107,7 @@ impl RecentEvents {
                 found.extend(replies.map(|newer| (answer.order()..prompt.order(), newer)));
             }
             if let Some(answer) = answer_to(prompt, &self.prompts, &self.answers) {
-                // What was concluded from the answer has its time.
+                // Conclusions from the answer have its time.
                 let after = (answer.order().0 + 1, 0);
                 let given_up = done_once(text, &answer.memory.content);
                 found.extend(given_up.into_iter().map(|newer| (answer.order()..after, newer)));

@@ -125,7 +125,7 @@ pub(super) fn is_change(tokens: &[ProseToken], at: usize, token: &ProseToken) ->
     KOREAN.begins(&token.text)
 }
 
-/// What a text says of a topic in a clause: "리셋은 월요일 오전 5시".
+/// A clause that says a number of a topic: "리셋은 월요일 오전 5시".
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TopicNumber {
     pub(super) topic: Vec<String>,

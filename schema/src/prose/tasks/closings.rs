@@ -170,7 +170,7 @@ pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&s
     orders.find_map(ordered).unwrap_or_default()
 }
 
-/// Returns the tasks whose identifier the code of a turn now has, and of which its answer reports more: "`mergeGuestCart` is called in the
+/// Returns the tasks whose identifier a turn adds to the code, if its answer names more of the task: "`mergeGuestCart` is called in the
 /// login callback" of "call mergeGuestCart in the login callback".
 pub fn done_in_code(answer: &str, added: &str, tasks: &[&str]) -> Vec<usize> {
     const LEAST_REPORTED: usize = 2;
