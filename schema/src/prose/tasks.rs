@@ -421,6 +421,22 @@ mod tests {
         assert_eq!(declined(text, &[task]), if expected { vec![0] } else { vec![] });
     }
 
+    #[rstest]
+    #[case::reported("The login callback calls it: the carts are merged now.", true)]
+    #[case::about_something_else("Added the colours of the header.", false)]
+    #[case::plan("The login callback should call it next.", false)]
+    fn task_is_done_if_the_code_has_its_identifier(#[case] answer: &str, #[case] expected: bool) {
+        let tasks = ["call `mergeGuestCart` in the login callback", "call `mergeGuest` in the login callback"];
+        let done = done_in_code(answer, "await mergeGuestCart(guest, member);\n", &tasks);
+        assert_eq!(done, if expected { vec![0] } else { vec![] });
+    }
+
+    #[test]
+    fn names_of_products_are_no_identifiers() {
+        let tasks = ["move the iOS build of GitHub to the new runner"];
+        assert!(done_in_code("Moved the build to the new runner.", "GitHub iOS\n", &tasks).is_empty());
+    }
+
     const LISTED: [&str; 3] =
         ["migrate the 1,400 drafts", "a spectator mode (needs a fifth peer)", "런처 배지 숫자 동기화"];
 
@@ -436,6 +452,9 @@ mod tests {
     #[case::question("drop the spectator mode?", None)]
     #[case::order("now the spectator mode", None)]
     #[case::reminder("don't forget about the drafts", None)]
+    #[case::handed_over("런처 배지는 한도윤 님이 하신대요.", Some(2))]
+    #[case::another_part_handed_over("배지 리뷰는 한도윤 님이 하신대요.", None)]
+    #[case::hearsay("고객이 배지를 원하신대요.", None)]
     #[case::another_dropped("forget about the colours, do the spectator mode", None)]
     #[case::two_numbers("1 yes, 3 not needed", None)]
     fn listed_task_is_dropped(#[case] prompt: &str, #[case] expected: Option<usize>) {

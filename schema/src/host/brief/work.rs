@@ -403,6 +403,17 @@ mod tests {
     use super::*;
 
     #[rstest]
+    #[case::counted("환불을 넣었습니다. 할 일이 두 개 남았어요. 취소 화면, 알림 메일.", "환불을 넣었습니다.")]
+    #[case::on_the_next_line("Refunds are in. Two things are left.\nThe screen and the mail.", "Refunds are in.")]
+    #[case::none(
+        "Refunds are in. Two tests were left out on purpose.",
+        "Refunds are in. Two tests were left out on purpose."
+    )]
+    fn counted_steps_are_left_out(#[case] report: &str, #[case] rest: &str) {
+        assert_eq!(without_open_steps(report).as_deref(), Some(rest));
+    }
+
+    #[rstest]
     #[case::with_a_rule("2번은 지금 해줘. 커밋은 항상 [enc]로 시작하게", "커밋은 항상 [enc]로 시작하게")]
     #[case::twice("1번이 제일 단순하네요. 1번으로 진행해 주세요. 두 장은 안 됩니다.", "두 장은 안 됩니다.")]
     #[case::with_its_reason("1. Eleven dollars is nothing", "")]
