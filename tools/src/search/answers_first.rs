@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use schema::model::memory::{Memory, MemoryType};
+use schema::store::MemoryRow;
 
 use super::echo::AskedText;
 use super::ranked_candidate::RankedCandidate;
@@ -34,24 +35,27 @@ pub(super) fn put_answers_first(asked: &AskedText, ranked: &mut Vec<RankedCandid
     if text_features::asks_for_decision(question) {
         add_decisions(ranked, min_score);
     }
-    drop_prompts_in_summaries(ranked, min_score);
+    drop_repeated(ranked, min_score);
 }
 
-/// Drops the prompts that a composed summary of their session before them repeats, if it is shown.
-fn drop_prompts_in_summaries(ranked: &mut Vec<RankedCandidate>, min_score: f64) {
-    let memories: Vec<Option<&Memory>> = ranked.iter().map(|ranked| ranked.row().map(|row| &row.memory)).collect();
+/// Drops the prompts and open tasks that a shown hit of their session before them repeats: its composed summary or, for a task, the answer
+/// that left it.
+fn drop_repeated(ranked: &mut Vec<RankedCandidate>, min_score: f64) {
+    let rows: Vec<Option<&MemoryRow>> = ranked.iter().map(RankedCandidate::row).collect();
     let is_shown = |at: usize| f64::from(ranked[at].score) >= min_score;
-    let is_repeated = |at: usize, prompt: &Memory| {
-        let repeats = |memory: &Memory| {
-            memory.is_composed_summary()
-                && memory.session_id == prompt.session_id
-                && memory.content.contains(prompt.content.trim())
+    let is_repeated = |at: usize, row: &MemoryRow| {
+        let Memory { kind, session_id, content, .. } = &row.memory;
+        let is_task = row.is_open_task();
+        let repeats = |before: &MemoryRow| {
+            let before = &before.memory;
+            let may_repeat = before.is_composed_summary() || is_task && before.kind == MemoryType::AssistantResponse;
+            may_repeat && before.session_id == *session_id && before.content.contains(content.trim())
         };
-        (0..at).any(|before| is_shown(before) && memories[before].is_some_and(repeats))
+        let may_be_repeated = is_task || *kind == MemoryType::UserPrompt;
+        may_be_repeated && (0..at).any(|before| is_shown(before) && rows[before].is_some_and(repeats))
     };
-    let is_dropped =
-        |at: usize| memories[at].is_some_and(|memory| memory.kind == MemoryType::UserPrompt && is_repeated(at, memory));
-    let dropped: Vec<usize> = (0..memories.len()).filter(|at| is_dropped(*at)).collect();
+    let is_dropped = |at: &usize| rows[*at].is_some_and(|row| is_repeated(*at, row));
+    let dropped: Vec<usize> = (0..rows.len()).filter(is_dropped).collect();
     dropped.into_iter().rev().for_each(|at| drop(ranked.remove(at)));
 }
 

@@ -123,6 +123,19 @@ impl RecentEvents {
         self.prompts.iter().rev().find(is_next)
     }
 
+    /// Returns the beginnings of the turns whose edits one later turn rewrote completely.
+    fn rewritten(&self) -> Vec<&MemoryRow> {
+        let turns: Vec<(&MemoryRow, TurnEdits<'_>)> = self
+            .tool_uses
+            .iter()
+            .filter_map(|row| Some((self.beginning_of(row)?, TurnEdits::of(&row.memory.content))))
+            .collect();
+        let is_rewritten = |(at, (began, edits)): (usize, &(&MemoryRow, TurnEdits<'_>))| {
+            turns[..at].iter().any(|(newer, newer_edits)| newer.seq != began.seq && newer_edits.rewrites(edits))
+        };
+        turns.iter().enumerate().filter(|turn| is_rewritten(*turn)).map(|(_, (began, _))| *began).collect()
+    }
+
     /// Returns the turns that no longer hold.
     pub(super) fn abandoned_turns(&self) -> AbandonedTurns {
         let mut abandoned = AbandonedTurns::find(&self.tool_uses, &self.prompts, &self.answers);
@@ -135,6 +148,12 @@ impl RecentEvents {
                 abandoned.insert_without_conclusions(prompt);
                 abandoned.insert(answer);
             }
+        }
+        for beginning in self.rewritten() {
+            // The answer that made a proposal also reports on its own turn.
+            let asked = iter::once(beginning).filter(|row| row.memory.kind == MemoryType::UserPrompt);
+            let turn = asked.chain(answer_to(beginning, &self.prompts, &self.answers));
+            turn.for_each(|row| abandoned.insert(row));
         }
         for choice in revised_choices(&self.prompts, &self.answers) {
             choice.turns.iter().for_each(|row| abandoned.insert(row));

@@ -1,5 +1,7 @@
 //! Values that a later edit overwrites. If `MAX_NIGHTS = 3` becomes `MAX_NIGHTS = 2`, what was said about three nights no longer holds.
 
+use std::collections::HashSet;
+
 use super::given_up::{GivenUp, Scope};
 use super::{Statement, is_plain};
 use crate::model::tool_usage::{EditedLine, edited_lines, is_test_file};
@@ -68,6 +70,23 @@ impl<'t> TurnEdits<'t> {
             said.iter().filter(|token| token.is_name && is_gone(&token.text)).map(|token| token.text.clone()).collect();
         let quantities = of_code.collect();
         Statement::giving_up(GivenUp { terms: names.clone(), names, quantities, ..GivenUp::nothing(Scope::Chosen) })
+    }
+
+    /// Whether these edits remove everything that an earlier turn added, and write something else instead.
+    pub fn rewrites(&self, earlier: &Self) -> bool {
+        let is_gone = |added: &EditedLine<'_>| {
+            self.removed.iter().filter(|removed| removed.file == added.file).any(|removed| {
+                let (old, new) = (added.code, removed.code);
+                let (shorter, longer) = if old.len() < new.len() { (old, new) } else { (new, old) };
+                shorter.len() * 2 >= longer.len() && longer.contains(shorter)
+            })
+        };
+        if earlier.added.is_empty() || !earlier.added.iter().all(is_gone) {
+            return false;
+        }
+        // A renamed, moved or extended line still says most of the same.
+        let (old, new) = (code_words(&earlier.added), code_words(&self.added));
+        old.intersection(&new).count() * 2 < old.len()
     }
 
     /// Returns a statement that gives up the numbers with which a prompt describes what these edits change: "the limit is 200 ms now". It holds
@@ -146,6 +165,12 @@ impl<'t> TurnEdits<'t> {
         let changed: Vec<(f64, f64)> = old.into_iter().zip(new).filter(|(old, new)| old != new).collect();
         (is_as_long && !changed.is_empty()).then_some(changed)
     }
+}
+
+/// Returns the words and numbers of lines of code.
+fn code_words<'l>(lines: &'l [EditedLine<'_>]) -> HashSet<&'l str> {
+    let words = lines.iter().flat_map(|line| line.code.split(|c: char| !c.is_alphanumeric()));
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// Returns lines in lower case.

@@ -7,7 +7,9 @@ use schema::store::{EntryState, MemoryRow};
 
 use super::*;
 use crate::search::answer::lead_of_first;
+use crate::search::answers_first::put_answers_first;
 use crate::search::candidate::ScoreReasons;
+use crate::search::echo::AskedText;
 use crate::text;
 use crate::text::token_hashes::StemCache;
 
@@ -88,6 +90,31 @@ fn composed_summary_is_first_without_a_lead() {
     assert!(!is_summary(&written) && is_summary(&composed));
     assert_eq!(lead_of_first(&composed), 0.0);
     assert!(lead_of_first(&written) > 0.0);
+}
+
+/// A score below the least one means that the summary is not shown.
+#[rstest]
+#[case::prompt(MemoryType::UserPrompt, "Why does the importer join on the tenant?", 0.3, 1)]
+#[case::open_task(MemoryType::Task, "test the importer", 0.3, 1)]
+#[case::something_else(MemoryType::Task, "test the importer of a tenant", 0.3, 2)]
+#[case::conclusion(MemoryType::Learning, "test the importer", 0.3, 2)]
+#[case::summary_is_not_shown(MemoryType::UserPrompt, "Why does the importer join on the tenant?", 1.0, 2)]
+fn what_a_shown_summary_repeats_is_no_hit(
+    #[case] kind: MemoryType,
+    #[case] repeated: &str,
+    #[case] min_score: f64,
+    #[case] hits: usize,
+) {
+    let text = "Why does the importer join on the tenant? Open: test the importer; read the tenant";
+    let mut summary = memory(MemoryType::SessionSummary, "a", text, 1, 0.6);
+    if let Passage::Memory(row) = &mut summary.passage {
+        row.memory.attributes.auto = true;
+    }
+    let question = "importer tenant";
+    let repeated = memory(kind, "a", repeated, 1, 0.6);
+    let mut ranked = rank(vec![summary, repeated], &context(&now()), &|_, _| false);
+    put_answers_first(&AskedText::of([question].into_iter()), &mut ranked, question, min_score);
+    assert_eq!(ranked.len(), hits);
 }
 
 #[test]
