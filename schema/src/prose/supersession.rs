@@ -119,6 +119,11 @@ impl Statement {
         self.given_up.iter().any(|given_up| given_up.terms.contains(term))
     }
 
+    /// Whether it goes back to this term.
+    pub(crate) fn returns_to_term(&self, term: &String) -> bool {
+        self.returns_to.contains(term)
+    }
+
     /// Returns its terms and numbers, also of what it gives up. It shares one with each statement that it replaces.
     fn keys(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let given_up = || self.given_up.iter();

@@ -1,7 +1,7 @@
 //! Turns whose decisions no longer hold, even if the later ones use other words: all their files were removed from git, their commit was
 //! reverted, the next prompt takes them back, or a later one revises what they chose.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::model::command_line::{moves_head, picked_commits, removed_from_git, reverted_commits};
 use crate::model::memory::MemoryId;
@@ -14,8 +14,8 @@ use crate::store::MemoryRow;
 pub(super) struct AbandonedTurns {
     ids: HashSet<MemoryId>,
     orders: HashSet<(i64, i64)>,
-    /// Sentences of their prompts about something else.
-    besides: Vec<String>,
+    /// The sentences of their prompts about something else.
+    besides: HashMap<(i64, i64), String>,
 }
 
 impl AbandonedTurns {
@@ -80,9 +80,14 @@ impl AbandonedTurns {
         self.orders.insert(answer.order());
     }
 
-    /// Adds a part of such a prompt whose conclusions still hold.
-    pub(super) fn keep(&mut self, besides: String) {
-        self.besides.push(besides);
+    /// Adds the part of such a prompt that still holds.
+    pub(super) fn keep(&mut self, order: (i64, i64), besides: String) {
+        self.besides.insert(order, besides);
+    }
+
+    /// Returns the part of such a prompt that still holds.
+    pub(super) fn kept(&self, order: (i64, i64)) -> Option<&str> {
+        self.besides.get(&order).map(String::as_str).filter(|besides| !besides.is_empty())
     }
 
     /// Whether a prompt or an answer with this [`MemoryRow::order`] is of such a turn.
@@ -92,7 +97,7 @@ impl AbandonedTurns {
 
     /// Whether a memory was found in such a prompt or answer, and not in a part that still holds.
     pub(super) fn contains_source_of(&self, row: &MemoryRow) -> bool {
-        let is_besides = || self.besides.iter().any(|besides| besides.contains(row.memory.content.trim()));
+        let is_besides = || self.besides.values().any(|besides| besides.contains(row.memory.content.trim()));
         row.memory.attributes.source.as_ref().is_some_and(|source| self.ids.contains(source)) && !is_besides()
     }
 }

@@ -161,6 +161,11 @@ impl Knowledge {
         self.abandoned.contains(turn)
     }
 
+    /// Returns the part that still holds of the prompt of such a turn.
+    pub(super) fn kept_of_abandoned(&self, turn: (i64, i64)) -> Option<&str> {
+        self.abandoned.kept(turn)
+    }
+
     pub(super) fn is_replaced(&self, id: &MemoryId) -> bool {
         self.entries.iter().any(|entry| entry.is_replaced && entry.row.memory.id == *id)
     }

@@ -156,8 +156,10 @@ impl RecentEvents {
             turn.for_each(|row| abandoned.insert(row));
         }
         for choice in revised_choices(&self.prompts, &self.answers) {
-            choice.turns.iter().for_each(|row| abandoned.insert(row));
-            abandoned.keep(choice.besides);
+            for row in choice.turns {
+                abandoned.insert(row);
+                abandoned.keep(row.order(), choice.besides.clone());
+            }
         }
         abandoned
     }

@@ -16,6 +16,9 @@ use crate::store::MemoryRow;
 /// The longest prompt that chooses from an offer, in characters.
 const LONGEST_CHOICE: usize = 160;
 
+/// Words of rules, which hold whatever is chosen.
+static LASTING: WordList = WordList::phrases("always|never|from now on|앞으로|항상|반드시|무조건|절대");
+
 /// The fewest terms of a sentence that is about something else than the choice.
 const LEAST_BESIDES: usize = 3;
 
@@ -45,13 +48,21 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
         }
         let answered = answer_to(prompt, prompts, answers).map(|answer| all_terms(&answer.memory.content));
         let answered = answered.unwrap_or_default();
-        let plain = sentences(&prompt.memory.content).into_iter().filter(|sentence| is_plain(sentence));
+        let plain: Vec<&str> =
+            sentences(&prompt.memory.content).into_iter().filter(|sentence| is_plain(sentence)).collect();
         let is_offered_name = |text: &String| choices.iter().any(|choice| choice.left_names.contains(text));
-        let taken: Vec<String> = plain.flat_map(|sentence| taken_names(sentence, &answered, is_offered_name)).collect();
-        let said: HashSet<String> = all_terms(&prompt.memory.content).into_iter().chain(answered).collect();
+        let taken = |sentence: &&str| taken_names(sentence, &answered, is_offered_name);
+        let (changing, others): (Vec<&str>, Vec<&str>) =
+            plain.into_iter().partition(|sentence| Statement::of(sentence).changes());
+        let changing: Vec<String> = changing.iter().flat_map(taken).collect();
+        let taken: Vec<String> = others.iter().flat_map(taken).collect();
+        let asked = all_terms(&prompt.memory.content);
+        let said: HashSet<&String> = asked.iter().chain(&answered).collect();
+        // Its answer may tell what was replaced.
         let is_revised = |choice: &mut OfferedChoice<'r>| {
             choice.order < prompt.order()
-                && taken.iter().any(|name| choice.left.contains(name))
+                && (changing.iter().any(|name| choice.left.contains(name))
+                    || taken.iter().any(|name| choice.left.contains(name)) && asked.is_disjoint(&choice.chosen))
                 && choice.is_about_same(&said)
         };
         revised.extend(choices.extract_if(.., is_revised));
@@ -87,17 +98,17 @@ impl<'r> OfferedChoice<'r> {
         let done = answer.map(|answer| all_terms(&answer.memory.content)).unwrap_or_default();
         let is_besides = |sentence: &str| {
             let terms = all_terms(sentence);
-            terms.len() >= LEAST_BESIDES && terms.is_disjoint(&offered) && terms.is_disjoint(&asked)
+            let is_rule = LASTING.occurs_in(&sentence.to_lowercase());
+            is_rule || terms.len() >= LEAST_BESIDES && terms.is_disjoint(&offered) && terms.is_disjoint(&asked)
         };
         let besides = kept_sentences(text, is_besides).unwrap_or_default();
         let subject = [asked, offered, said, done].into_iter().flatten().collect();
         Some(Self { turns, order: prompt.order(), besides, chosen, left, left_names, subject })
     }
 
-    /// Whether a later turn with these terms is about the same subject, but not about what was chosen.
-    fn is_about_same(&self, said: &HashSet<String>) -> bool {
-        let mut shared = said.iter().filter(|term| self.subject.contains(*term) && !self.left.contains(*term));
-        said.is_disjoint(&self.chosen) && shared.next().is_some()
+    /// Whether a later turn with these terms is about the same subject, whatever it takes.
+    fn is_about_same(&self, said: &HashSet<&String>) -> bool {
+        said.iter().any(|term| self.subject.contains(*term) && !self.left.contains(*term))
     }
 }
 
@@ -109,7 +120,9 @@ fn taken_names(sentence: &str, answered: &HashSet<String>, is_offered_name: impl
     let tokens = tokens(sentence);
     let is_taken = |(at, token): (usize, &ProseToken)| {
         let mut before = tokens[at.saturating_sub(2)..at].iter();
-        let is_chosen = token.is_means() || before.any(|word| BEFORE.contains(&word.text));
+        let is_chosen = token.is_means()
+            || before.any(|word| BEFORE.contains(&word.text))
+            || statement.returns_to_term(&token.text);
         let is_name =
             token.is_term() && (token.is_name || is_chosen && statement.changes() && is_offered_name(&token.text));
         let is_taken = is_name && (is_chosen || answered.contains(&token.text));

@@ -202,7 +202,10 @@ pub(super) fn this_session(
     if !record.commands.is_empty() {
         changed.push(format!("- ran: {}", shortened(&listed(&record.commands, 6, "; "), LONGEST_LINE)));
     }
-    let answers = record.turns.iter().rev().filter_map(|turn| validity.answer(turn.answered.as_deref()?, turn.order));
+    let answers = record.turns.iter().rev().filter_map(|turn| {
+        let answer = validity.answer(turn.answered.as_deref()?, turn.order)?;
+        validity.without_answered_offers(answer, turn.order)
+    });
     Ok(vec![
         BriefSection::new("Asked in this session", 500, asked),
         BriefSection::new("Decided and learned in this session", 600, knowledge.concluded_in(session_id)),
@@ -303,7 +306,8 @@ fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles
             }
             let answer = answer.and_then(|answer| validity.without_answered_offers(answer, turn.order));
             // The answer to a pick is about what was picked.
-            let answer = answer.filter(|_| !is_outcome && asked == whole.trim());
+            let is_whole = asked == whole.trim() && !validity.knowledge.is_abandoned(turn.order);
+            let answer = answer.filter(|_| !is_outcome && is_whole);
             if answer.is_none() && (says_little(&asked) || is_question(&asked)) {
                 return None;
             }
@@ -365,10 +369,11 @@ impl<'k> Validity<'k> {
 
     /// Returns the prompt of a turn, as far as it still holds and was not meant for once.
     fn asked(&self, turn: &TurnRecord) -> Option<String> {
-        if self.knowledge.is_abandoned(turn.order) {
-            return None;
-        }
-        let lasting = without_one_offs(&turn.asked);
+        let asked = match self.knowledge.is_abandoned(turn.order) {
+            true => self.knowledge.kept_of_abandoned(turn.order)?,
+            false => &turn.asked,
+        };
+        let lasting = without_one_offs(asked);
         if lasting.is_empty() { None } else { self.still_valid(&lasting, turn.order) }
     }
 

@@ -310,6 +310,25 @@ mod tests {
     }
 
     #[rstest]
+    #[case::other_approach(
+        "+ <VirtualRows rows={orders} />",
+        "- <VirtualRows rows={orders} />\n+ <Pager size={50} />",
+        true
+    )]
+    #[case::renamed("+ fn load_rows(path: &Path)", "- fn load_rows(path: &Path)\n+ fn read_rows(path: &Path)", false)]
+    #[case::only_a_part(
+        "+ <VirtualRows rows={orders} />\n+ <Footer sums={sums} />",
+        "- <VirtualRows rows={orders} />\n+ <Pager size={50} />",
+        false
+    )]
+    #[case::only_a_word("+ limit(page, 100, user.plan)", "- 100\n+ max", false)]
+    #[case::nothing_added("- retry()", "- retry()\n+ wait()", false)]
+    fn edits_rewrite_a_turn(#[case] earlier: &str, #[case] later: &str, #[case] expected: bool) {
+        let (earlier, later) = (of_edit("a.py", earlier), of_edit("a.py", later));
+        assert_eq!(TurnEdits::of(&later).rewrites(&TurnEdits::of(&earlier)), expected);
+    }
+
+    #[rstest]
     #[case::count("- MAX = 3\n+ MAX = 2", "two nights in a row for everybody", "three nights in a row, not four", true)]
     #[case::korean(
         "- MAX = 8\n+ MAX = 5",

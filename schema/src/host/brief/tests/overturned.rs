@@ -12,6 +12,8 @@ use super::*;
 #[case::both("Compare Hive with Drift for the upload in the docs", false)]
 #[case::another_subject("Paint the login button with Drift blue", false)]
 #[case::given_up("The upload stays as it is, never use Drift for that", false)]
+#[case::changed_with_a_reason("Hive loses runs before the upload when the app is killed, so switch to Drift", true)]
+#[case::beside_it("Keep Hive for the settings of the upload. The uploaded runs go to Drift.", false)]
 fn revised_choice_is_not_shown(#[case] later: &str, #[case] is_revised: bool) {
     let mut fixture = BriefFixture::new(&[]);
     let offer = "A run is one blob, so Hive is enough: no schema. With Drift we would have more than we need.";
@@ -82,6 +84,33 @@ fn overwritten_value_is_not_shown() {
     // The outcome goes with its short order, also what else it says.
     assert!(!shown.contains("12 tests pass") && shown.contains("6 please"), "{shown}");
     assert!(shown.contains("again 4 times"), "{shown}");
+}
+
+/// Rules and what was learned in such a turn hold whatever became of its code.
+#[test]
+fn turn_that_was_rewritten_is_not_shown() {
+    let mut fixture = BriefFixture::new(&[]);
+    let prompt = "they scroll all day, use a virtual list. amounts always right-aligned";
+    let source = fixture.capture("first", MemoryType::UserPrompt, prompt, MemoryAttributes::default());
+    let concluded = || MemoryAttributes { auto: true, source: Some(source.clone()), ..MemoryAttributes::default() };
+    fixture.capture("first", MemoryType::Decision, "they scroll all day, use a virtual list.", concluded());
+    fixture.capture("first", MemoryType::Convention, "amounts always right-aligned", concluded());
+    for (session, kind, text) in [
+        ("first", MemoryType::ToolUsage, "Files modified: page.tsx\n+ <VirtualRows rows={orders} />"),
+        ("first", MemoryType::AssistantResponse, "The list renders only what is visible, at 58 frames."),
+        ("second", MemoryType::UserPrompt, "they lose their place. just show 50 a page"),
+        (
+            "second",
+            MemoryType::ToolUsage,
+            "Files modified: page.tsx\n- <VirtualRows rows={orders} />\n+ <Pager page={page} size={50} />",
+        ),
+        ("second", MemoryType::AssistantResponse, "Fifty a page, and the page is in the address."),
+    ] {
+        fixture.capture(session, kind, text, MemoryAttributes::default());
+    }
+    let shown = fixture.startup_brief();
+    assert!(!shown.contains("virtual list") && !shown.contains("58 frames"), "{shown}");
+    assert!(shown.contains("right-aligned") && shown.contains("50 a page"), "{shown}");
 }
 
 #[test]
