@@ -18,6 +18,7 @@ use crate::prose::terms::{is_hangul, terms};
 pub use agreement::agrees;
 use agreement::{recommendation, without_agreement};
 use amount::corrected;
+pub(super) use options::before_lettered_options;
 use options::{
     LONGEST_OPTION, LONGEST_QUESTION, ListedOption, announces_steps, before_options, last_question, options,
     presents_alternatives,
@@ -154,11 +155,12 @@ fn find_picked_options(clause: &str, rest: &str, options: &[ListedOption]) -> Op
     {
         return Some((picked, clean_line(&[reason.trim(), rest].join(" "))));
     }
-    // "B with 5 %"
-    let at = clause.rfind(" with ")?;
-    let picked = by_label(&clause[..at], options)?;
+    // "B with 5 %", "A로 하고 최대는 300까지만요"
+    let korean = clause.find("로 하고 ").map(|at| (at, at + "로 하고 ".len()));
+    let (end, start) = clause.rfind(" with ").map(|at| (at, at)).or(korean)?;
+    let picked = by_label(&clause[..end], options)?;
     let separator = if rest.is_empty() { "" } else { ". " };
-    Some((picked, clean_line(&[clause[at..].trim(), separator, rest].concat())))
+    Some((picked, clean_line(&[clause[start..].trim(), separator, rest].concat())))
 }
 
 /// The ends of Korean reasons.
@@ -420,6 +422,21 @@ mod tests {
         "The question is who gets the odd cents:\n\n- the first seller, who is unfair\n- largest remainder: by the loss\n\nThe second is off by one.",
         Some("Chosen: largest remainder: by the loss, ties by id")
     )]
+    #[case::within_a_line(
+        "a. keep it simple",
+        "a) write a hash into the header. b) ship old sims as wasm. b is a lot of work.",
+        Some("Chosen: write a hash into the header, keep it simple")
+    )]
+    #[case::korean_within_a_line(
+        "A로 하고 최대는 300까지만요",
+        "차이가 100으로 고정입니다. A. 폭을 넓힌다 B. 봇을 넣는다",
+        Some("선택: 폭을 넓힌다. 최대는 300까지만요")
+    )]
+    #[case::korean_letters(
+        "나안으로 가죠",
+        "방법은 둘입니다. (가) 필터를 켠다 (나) 뷰를 둔다",
+        Some("선택: 뷰를 둔다")
+    )]
     #[case::bullet_of_a_report("the cache. now", "Changed:\n- the cache\n- the log", None)]
     #[case::alternative(
         "flat. box mutable captures",
@@ -490,6 +507,7 @@ mod tests {
 
     #[rstest]
     #[case::list(LIST, "Three ways to do the merge:\n\n")]
+    #[case::within_a_line("It scans all. (a) filter it (b) drop it", "It scans all. ")]
     #[case::none(OR, OR)]
     fn options_are_cut_off(#[case] answer: &str, #[case] expected: &str) {
         assert_eq!(before_options(answer), expected);

@@ -12,7 +12,7 @@ use crate::prose::small_talk::words;
 pub(crate) fn is_one_off_request(folded: &str) -> bool {
     // Each rule needs one of these. Most sentences have none.
     static OCCASIONS: WordList = WordList::phrases(
-        "today|tonight|tomorrow|this afternoon|over the weekend|out of this|only|just|once|one-off|for now|for this|for the first|for the rest|on this|this time|this one|that one|이번|이건|오늘|내일|\
+        "today|tonight|tomorrow|this afternoon|over the weekend|out of this|in this|for the |우선 |일단 |지금만 |only|just|once|one-off|for now|for this|for the first|for the rest|on this|this time|this one|that one|이번|이건|오늘|내일|\
          지금은|한 번만|한번만|今回|本日|今日|一回",
     );
     static LASTING: WordList = WordList::phrases("from now on|always |every time|앞으로|항상|매번");
@@ -36,7 +36,8 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
         || makes_exception_today(folded)
         || forbids_for_now_in_korean(folded)
         || limits_today_in_korean(folded)
-        || is_for_a_talk(folded);
+        || is_for_a_talk(folded)
+        || is_stopgap_in_korean(folded);
     says_once_explicitly(folded)
         || is_limited_to_occasion(folded)
         || is_limited_to_occasion_in_korean(folded)
@@ -60,7 +61,7 @@ fn is_only_once_in_korean(text: &str) -> bool {
     ["한 번만", "한번만"].iter().any(|once| text.split_once(once).is_some_and(|(before, _)| !is_often(before)))
 }
 
-/// Whether a sentence in lower case is for one run alone: "for this release only set the version to 4.9.9", "for today's demo only". "For
+/// Whether a sentence in lower case is for one run alone: "for this release only set the version to 4.9.9", "hide it in this build only". "For
 /// this project only" lasts.
 fn is_for_this_run_alone(folded: &str) -> bool {
     static RUNS: WordList = WordList::words(
@@ -70,7 +71,9 @@ fn is_for_this_run_alone(folded: &str) -> bool {
     let words: Vec<&str> = words(&folded).collect();
     let is_now = |word: &str| matches!(word, "this" | "today" | "tonight" | "tomorrow");
     let mut parts = words.windows(4);
-    parts.any(|four| (four[0], four[3]) == ("for", "only") && is_now(four[1]) && RUNS.contains(four[2]))
+    parts.any(|four| {
+        matches!(four[0], "for" | "in" | "on") && is_now(four[1]) && RUNS.contains(four[2]) && four[3] == "only"
+    })
 }
 
 /// Whether a sentence in lower case limits an order to one occasion, or makes an exception for one: "unsigned, today only", "on this Saturday
@@ -87,7 +90,8 @@ fn is_limited_to_occasion(folded: &str) -> bool {
     static OUT_OF: WordList = WordList::phrases(
         "out of this build|out of this release|out of this run|out of this one|out of this deploy|out of this batch",
     );
-    static EXCEPTIONS: WordList = WordList::phrases("leave out|skip|straight to|directly to|exclude|bypass|by hand");
+    static EXCEPTIONS: WordList =
+        WordList::phrases("leave out|skip|straight to|directly to|exclude|bypass|by hand|--no-verify|--force");
     // A part such as "show today only" may be about what a program shows.
     let is_alone = folded.split([',', '.', ';', '!']).any(|clause| ALONE.contains(clause.trim()));
     let is_exception = || EXCEPTIONS.occurs_in(folded);
@@ -128,7 +132,7 @@ fn is_limited_to_occasion_in_korean(text: &str) -> bool {
 /// one", "내일은 다시 10개".
 fn takes_back(folded: &str) -> bool {
     static BEGINNINGS: WordList = WordList::phrases(
-        "tomorrow it goes back|tomorrow back to|after that all normal|only for that|just for that|it's only for that|내일은 다시|\
+        "tomorrow it goes back|tomorrow back to|after that all normal|only for that|just for that|it's only for that|only that build|only that day|only that one|only that release|only that run|just that one|내일은 다시|\
          내일부터는 다시",
     );
     static TIMES: WordList =
@@ -170,18 +174,43 @@ fn forbids_for_now_in_korean(text: &str) -> bool {
     now.is_some_and(|now| words[now..].windows(2).any(is_ban))
 }
 
-/// Whether a Korean sentence orders something for today with only a part of what there is: "오늘은 10명만 써서 돌려줘요".
+/// Whether a Korean sentence orders or permits something for today with only a part of what there is: "오늘은 10명만 써서 돌려줘요", "오늘 시연용
+/// 보드만 구워주세요".
 fn limits_today_in_korean(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
-    words.first() == Some(&"오늘은")
-        && words.iter().any(|word| says_only(word))
-        && words.last().is_some_and(|word| is_korean_order(word))
+    static PERMITS: WordList = WordList::words("해도됩니다 해도돼요 해도돼");
+    let begins = || words.first() == Some(&"오늘은") && words.iter().any(|word| says_only(word));
+    static USES: WordList = WordList::words("데모용 미팅용 발표용 시연용 촬영용 회의용");
+    let is_use = |pair: &[&str]| matches!(pair[0], "오늘" | "내일" | "이번") && USES.contains(pair[1]);
+    let is_for_use = || words.windows(2).any(is_use) && words.iter().any(|word| says_only(word));
+    let last: String = words[words.len().saturating_sub(2)..].concat();
+    let is_order = words.last().is_some_and(|word| is_korean_order(word)) || PERMITS.ends(&last);
+    is_order && (begins() || is_for_use())
 }
 
-/// Whether a sentence in lower case asks for something that is to be shown once: "a chart for my slides tomorrow".
+/// Whether a Korean sentence asks for something that goes again or is done by hand this time: "우선 어제 것만 손으로 채워주세요", "지금만 지우고
+/// 끝나면 되돌려놓고".
+fn is_stopgap_in_korean(text: &str) -> bool {
+    static FIRST: WordList = WordList::phrases("우선 |일단 ");
+    static BY_HAND: WordList = WordList::phrases("손으로 |수동으로 ");
+    static GOES_BACK: WordList = WordList::phrases("되돌려|되돌리|원복|다시 켜");
+    let is_order = || text.split_whitespace().last().is_some_and(is_korean_order);
+    text.contains("지금만 ") && (GOES_BACK.occurs_in(text) || is_order())
+        || FIRST.occurs_in(text) && BY_HAND.occurs_in(text) && is_order()
+}
+
+/// Whether a sentence in lower case asks for something that is to be shown once: "a chart for my slides tomorrow", "for the meeting just give me
+/// a plot".
 fn is_for_a_talk(folded: &str) -> bool {
     static TALKS: WordList = WordList::words("demo lecture meeting presentation slides standup talk");
     let words: Vec<&str> = words(folded).collect();
+    if let ["for", "the", talk, next, ..] = words.as_slice()
+        && TALKS.contains(talk)
+        && matches!(*next, "in" | "just" | "later" | "today" | "tomorrow" | "tonight")
+        && words.contains(&"just")
+    {
+        return true;
+    }
     words.windows(4).any(|four| {
         (four[0], four[1]) == ("for", "my")
             && TALKS.contains(four[2])
@@ -454,6 +483,17 @@ mod tests {
     #[case("오늘은 로그인 버그부터 잡자", false)]
     #[case("as of today only node 22 is supported", false)]
     #[case("only node 7 fails since today's build", false)]
+    #[case("also hide the banner in this build only, the price is from last year", true)]
+    #[case("rate limits apply in this module only", false)]
+    #[case("commit it, --no-verify this time, the hook is broken", true)]
+    #[case("for the meeting in an hour just give me a plot without s09", true)]
+    #[case("for the demo account just skip the captcha", false)]
+    #[case("오늘은 판교점에서만 테스트할 거라 매장 코드 하드코딩해도 됩니다", true)]
+    #[case("오늘 시연용 보드 5대만 서명 검증 끄고 구워주세요", true)]
+    #[case("지금만 pdb 지우고 드레인해 끝나면 바로 되돌려놓고", true)]
+    #[case("8시 회의라 급해요 우선 어제 파티션만 손으로 채워주세요", true)]
+    #[case("우선순위는 손으로 바꿀 수 있게 해주세요", false)]
+    #[case("지금만 할인이라는 문구를 넣자", false)]
     #[case("we stay on sqlite for now", false)]
     #[case("only node 7 has the new antenna", false)]
     fn one_off_requests_are_recognised(#[case] prompt: &str, #[case] expected: bool) {
@@ -466,6 +506,8 @@ mod tests {
     #[case("Use pnpm. Back to the cart: prices include VAT.", "Use pnpm. Back to the cart: prices include VAT.")]
     #[case("결제를 Stripe로 바꿔줘. 끝나면 다시 알려줘.", "결제를 Stripe로 바꿔줘. 끝나면 다시 알려줘.")]
     #[case("Use pnpm. Round everything to one decimal. Only for that one.", "Use pnpm.")]
+    #[case("Use pnpm. For the jam build on saturday: tutorial off. Only that build please.", "Use pnpm.")]
+    #[case("Index the mail column. Only that column is unique.", "Index the mail column. Only that column is unique.")]
     #[case("오늘은 20개로 늘려줘요. 내일은 다시 10개.", "")]
     #[case(
         "Use tabs. Back to tabs everywhere, because the editor of the maintainers and the linter both want them.",

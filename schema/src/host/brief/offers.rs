@@ -1,5 +1,6 @@
 //! Recognises ideas, offers and questions that ask for a choice. The next prompt of the user accepts or drops them.
 
+use crate::host::choice::before_lettered_options;
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::terms;
@@ -12,7 +13,7 @@ const LONGEST_LEAD: usize = 6;
 
 /// Words with which an answer proposes something.
 static OFFERS: WordList = WordList::phrases(
-    "i'd |i would |i could |i can |we could |shall i|should i|want me to|let me know|if you like|i suggest|i propose|i recommend|\
+    "i'd |i would |i could |i can |we could |if you ever |shall i|should i|want me to|let me know|if you like|i suggest|i propose|i recommend|\
      my suggestion|suggestion: |proposal: |the simplest thing |the simplest would be|possible later|단순합니다|간단합니다|안전해 보입|나아 보입|저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|할 만한 것|말씀 주시면|원하시면|드릴까|볼까",
 );
 
@@ -30,7 +31,7 @@ static INTRODUCES_OPTIONS: WordList = WordList::phrases(
 /// Removes questions and offers from an answer, the sentence that a short question at the end asks about, and what follows the introduction of
 /// options. Returns `None` if nothing is left.
 pub(super) fn without_offers(answer: &str) -> Option<String> {
-    let all = sentences(answer);
+    let all = sentences(before_lettered_options(answer));
     let asked_about = all.len().checked_sub(2).map(|at| all[at]).filter(|_| refers_back(all[all.len() - 1]));
     let options = all.iter().position(|sentence| introduces_options(&fold(sentence)));
     let described = &all[..options.unwrap_or(all.len())];
@@ -45,9 +46,10 @@ fn is_offer(sentence: &str) -> bool {
     is_question(sentence) || OFFERS.occurs_in(&folded) || OPTIONS.occurs_in(&folded) || names_alternatives(&folded)
 }
 
-/// Whether a sentence in lower case names what is possible: "We can move Envoy to W3C, or the SDK reads both."
+/// Whether a sentence in lower case names what is possible: "We can move Envoy to W3C, or the SDK reads both.", "Either use X or run Y."
 fn names_alternatives(folded: &str) -> bool {
-    folded.trim_start().starts_with("we can ") && folded.contains(" or ") && !folded.contains(" only ")
+    let said = folded.trim_start();
+    folded.contains(" or ") && (said.starts_with("either ") || said.starts_with("we can ") && !said.contains(" only "))
 }
 
 /// Whether a sentence in lower case introduces options: "The question is …", "Two realistic ones for a small team: …", "세 가지가 있습니다."
@@ -94,13 +96,14 @@ pub(super) fn is_idea(asked: &str) -> bool {
 
 /// Whether a prompt asks which of several ways to take. The choice itself is a decision, and the ways that were not chosen would mislead.
 pub(super) fn asks_to_choose(asked: &str) -> bool {
-    static CHOOSES: WordList = WordList::phrases(" or |which one|which of| vs |중에|뭐가 나|뭐가 좋|뭐가 더");
+    static CHOOSES: WordList =
+        WordList::phrases(" or |which one|which of|the options| vs |중에|뭐가 나|뭐가 좋|뭐가 더|어떤 방법|방법이 있");
     static COMPARES: WordList = WordList::phrases("비교해|候補を出し|옵션을 ");
     let asked = asked.to_lowercase();
     let all = sentences(&asked);
     let is_choice = |sentence: &&str| is_question(sentence) && CHOOSES.occurs_in(sentence);
     let Some(at) = all.iter().rposition(is_choice) else {
-        return all.last().is_some_and(|last| COMPARES.occurs_in(last));
+        return all.last().is_some_and(|last| COMPARES.occurs_in(last) || last.trim_end().ends_with(" 중에"));
     };
     // "Redis or Postgres? Take Postgres." answers itself.
     let options = terms(all[at]);

@@ -426,6 +426,19 @@ fn space_is_filled_with_older_sessions() {
     Some("Envoy sends the old headers.")
 )]
 #[case::limit("We can only test on Postgres 15 or 16.", Some("We can only test on Postgres 15 or 16."))]
+#[case::either(
+    "Reads in those regions get MAPQ 0. Either use the no-ALT set, or run bwa-postalt.",
+    Some("Reads in those regions get MAPQ 0.")
+)]
+#[case::hypothetical(
+    "Replays are stable. If you ever want multiplayer, lockstep needs this.",
+    Some("Replays are stable.")
+)]
+#[case::lettered(
+    "It scans three years. Ways out: (a) a filter on the partition (b) a view. Which one?",
+    Some("It scans three years.")
+)]
+#[case::lettered_results("Fixed: (a) the filter (b) the view.", Some("Fixed: (a) the filter (b) the view."))]
 #[case::ability("Sessions can be resumed or cleared.", Some("Sessions can be resumed or cleared."))]
 #[case::results("Two hosts failed: web1 and web2.", Some("Two hosts failed: web1 and web2."))]
 fn offers_are_left_out_of_an_answer(#[case] answer: &str, #[case] expected: Option<&str>) {
@@ -439,6 +452,8 @@ fn offers_are_left_out_of_an_answer(#[case] answer: &str, #[case] expected: Opti
 #[case("Redis or Postgres? Take Postgres.", false)]
 #[case("Redis or Postgres? Costs matter, too.", true)]
 #[case("Envoy Gateway랑 Traefik 비교해줘", true)]
+#[case("근본 해결은? replica 늘리는 거랑 maxUnavailable 중에", true)]
+#[case("현금영수증 붙입시다. 어떤 방법이 있을까요?", true)]
 #[case("why is the export slow?", false)]
 fn question_that_asks_for_a_choice_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
     assert_eq!(offers::asks_to_choose(prompt), expected);

@@ -26,12 +26,12 @@ pub(super) struct ListedOption {
 pub(super) fn options(answer: &str) -> Vec<ListedOption> {
     let mut found: Vec<ListedOption> = Vec::new();
     let (mut lead, mut line_before) = ("", "");
-    for line in answer.lines().filter(|line| !line.trim().is_empty()) {
+    for line in answer.lines().flat_map(split_at_labels).filter(|line| !line.trim().is_empty()) {
         let bullet = || line.trim_start().strip_prefix("- ").filter(|_| presents_alternatives(line_before));
         let bulleted = || bullet().map(|text| (String::new(), shortened(&clean_line(text), LONGEST_OPTION)));
         match labelled(line).or_else(bulleted) {
             Some((label, text)) => {
-                if matches!(label.as_str(), "1" | "a") || lead != line_before {
+                if matches!(label.as_str(), "1" | "a" | "가") || lead != line_before {
                     found.clear();
                     lead = line_before;
                 }
@@ -47,8 +47,45 @@ pub(super) fn options(answer: &str) -> Vec<ListedOption> {
 
 /// Returns the part of an answer before its options.
 pub(super) fn before_options(answer: &str) -> &str {
-    let is_first = |line: &&str| labelled(line).is_some_and(|(label, _)| matches!(label.as_str(), "1" | "a"));
-    answer.lines().find(is_first).and_then(|line| answer.split(line).next()).unwrap_or(answer)
+    let is_first = |line: &&str| labelled(line).is_some_and(|(label, _)| matches!(label.as_str(), "1" | "a" | "가"));
+    let first = answer.lines().flat_map(split_at_labels).find(is_first);
+    first.and_then(|line| answer.split(line).next()).unwrap_or(answer)
+}
+
+/// Returns the part of an answer before options that are labelled with letters within a line: "Two ways: (a) … (b) …". Numbers may also count
+/// causes.
+pub(in crate::host) fn before_lettered_options(answer: &str) -> &str {
+    if !presents_alternatives(answer) && last_question(answer).is_none() {
+        return answer;
+    }
+    let lettered = answer.lines().find_map(|line| {
+        let parts = split_at_labels(line);
+        let is_lettered = |part: &&str| labelled(part).is_some_and(|(label, _)| matches!(label.as_str(), "a" | "가"));
+        (parts.len() > 1).then(|| parts.into_iter().find(is_lettered)).flatten()
+    });
+    lettered.and_then(|part| answer.split(part).next()).unwrap_or(answer)
+}
+
+/// Splits a line before the labels of options within it: "a) … b) …", "(가) … (나) …", "Two ways. A. … B. …".
+fn split_at_labels(line: &str) -> Vec<&str> {
+    const LABELS: [&str; 4] = ["abcde", "ABCDE", "12345", "가나다라마"];
+    const STYLES: [(&str, &str); 3] = [("(", ")"), ("", ")"), ("", ".")];
+    for (labels, (before, after)) in LABELS.iter().flat_map(|labels| STYLES.map(|style| (labels, style))) {
+        let mut starts: Vec<usize> = Vec::new();
+        for label in labels.chars() {
+            let mark = format!("{before}{label}{after} ");
+            let from = starts.last().map_or(0, |start| start + mark.len());
+            let is_start = |at: &usize| line[..from + at].ends_with([' ', ':']) || from + at == 0;
+            let Some(at) = line[from..].match_indices(&mark).map(|(at, _)| at).find(is_start) else { break };
+            starts.push(from + at);
+        }
+        if starts.len() > 1 {
+            let ends = starts.iter().skip(1).chain([&line.len()]).copied().collect::<Vec<_>>();
+            let parts = starts.iter().zip(ends).map(|(start, end)| line[*start..end].trim());
+            return std::iter::once(line[..starts[0]].trim()).chain(parts).collect();
+        }
+    }
+    vec![line]
 }
 
 pub(super) fn announces_steps(text: &str) -> bool {
@@ -60,7 +97,7 @@ pub(super) fn announces_steps(text: &str) -> bool {
 pub(super) fn presents_alternatives(text: &str) -> bool {
     static WORDS: WordList = WordList::phrases(
         " two ways| three ways| ways out| options:| the options| two options| three options| alternatives| the question is| either |\
-         two representations| two realistic|가지가 있|가지입니다|가지예요|방법과 |선택지|후보는|둘 중|候補は|方法は",
+         two representations| two realistic|가지가 있|가지입니다|가지예요|방법과 |선택지|후보는|둘 중|방법: |방법은 |候補は|方法は",
     );
     let folded = format!(" {}", text.to_lowercase());
     WORDS.occurs_in(&folded) && !announces_steps(&folded)
@@ -72,17 +109,17 @@ static STEPS: WordList = WordList::phrases(
      changes:|changed:|want me to|shall i|should i|like me to|i can:|남은|할 일|다음 |진행할까요|드릴까요",
 );
 
-/// Parses a line such as `2. text`, `- **B)** text` or `Option A: text`.
+/// Parses a line such as `2. text`, `- **B)** text`, `(가) text` or `Option A: text`.
 fn labelled(line: &str) -> Option<(String, String)> {
     let line = line.trim_start().trim_start_matches(['-', '*', '#', ' ']);
     let line = ["Option ", "option ", "옵션 ", "방안 "].iter().find_map(|word| line.strip_prefix(word)).unwrap_or(line);
-    let length = line.chars().take_while(char::is_ascii_alphanumeric).count();
-    let label = &line[..length];
-    let is_label = length == 1 && label.chars().all(|c| c.is_ascii_digit() || matches!(c, 'A'..='E' | 'a'..='e'));
-    let rest = line[length..].strip_prefix(['.', ')', ':'])?;
+    let (line, ends): (&str, &[char]) = line.strip_prefix('(').map_or((line, &['.', ')', ':']), |line| (line, &[')']));
+    let label = line.chars().next()?;
+    let is_label = label.is_ascii_digit() || matches!(label, 'A'..='E' | 'a'..='e' | '가' | '나' | '다' | '라' | '마');
+    let rest = line[label.len_utf8()..].strip_prefix(ends)?;
     let text = clean_line(&rest.replace("**", ""));
     (is_label && rest.starts_with([' ', '*']) && !text.is_empty())
-        .then(|| (label.to_lowercase(), shortened(&text, LONGEST_OPTION)))
+        .then(|| (label.to_ascii_lowercase().to_string(), shortened(&text, LONGEST_OPTION)))
 }
 
 /// Returns the question at the end of a text.

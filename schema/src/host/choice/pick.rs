@@ -106,7 +106,7 @@ fn place(word: &str) -> Option<OptionPlace> {
     }
     let bare = ["번째", "번", "안"].iter().find_map(|unit| bare.strip_suffix(unit)).unwrap_or(bare);
     let mut letters = bare.chars();
-    let label = letters.next().filter(|c| matches!(c, '1'..='9' | 'a'..='e'))?;
+    let label = letters.next().filter(|c| matches!(c, '1'..='9' | 'a'..='e' | '가' | '나'))?;
     letters.next().is_none().then_some(OptionPlace::Label(label))
 }
 
