@@ -432,6 +432,11 @@ mod tests {
         "차이가 100으로 고정입니다. A. 폭을 넓힌다 B. 봇을 넣는다",
         Some("선택: 폭을 넓힌다. 최대는 300까지만요")
     )]
+    #[case::place_in_a_sentence(
+        "the second. we have time but no memory",
+        "It needs 210 GB. Two ways: store every fourth snapshot (blurred), or recompute with checkpoints (Revolve).",
+        Some("Chosen: recompute with checkpoints (Revolve), we have time but no memory")
+    )]
     #[case::korean_letters(
         "나안으로 가죠",
         "방법은 둘입니다. (가) 필터를 켠다 (나) 뷰를 둔다",
@@ -441,7 +446,7 @@ mod tests {
     #[case::alternative(
         "flat. box mutable captures",
         "Two representations: flat closures, or linked environments. Flat is faster.",
-        Some("Chosen: flat. box mutable captures")
+        Some("Chosen: flat closures, box mutable captures")
     )]
     #[case::either(
         "rustls. no openssl anywhere",
@@ -507,6 +512,7 @@ mod tests {
 
     #[rstest]
     #[case::list(LIST, "Three ways to do the merge:\n\n")]
+    #[case::in_a_sentence("It needs 210 GB. Two ways: store it, or recompute it.", "It needs 210 GB.")]
     #[case::within_a_line("It scans all. (a) filter it (b) drop it", "It scans all. ")]
     #[case::none(OR, OR)]
     fn options_are_cut_off(#[case] answer: &str, #[case] expected: &str) {

@@ -63,10 +63,10 @@ impl AbandonedTurns {
     }
 
     fn add(&mut self, tool_use: &MemoryRow, prompts: &[MemoryRow], answers: &[MemoryRow]) {
-        let Some(asked) = prompt_of(tool_use, prompts, answers) else { return };
-        for row in std::iter::once(asked).chain(answer_to(asked, prompts, answers)) {
-            self.insert(row);
-        }
+        // A prompt such as "go" is not stored.
+        let asked = prompt_of(tool_use, prompts, answers);
+        let answer = answer_to(asked.unwrap_or(tool_use), prompts, answers);
+        asked.into_iter().chain(answer).for_each(|row| self.insert(row));
     }
 
     /// Adds a prompt or an answer of such a turn.
@@ -156,7 +156,7 @@ pub(super) fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: 
     prompts.iter().find(is_before).filter(|asked| answered.is_none_or(|order| order < asked.order()))
 }
 
-/// Returns the answer to a prompt, if no other prompt is between them. The newest of both are the first.
+/// Returns the answer to a prompt, or after a tool use, if no other prompt is between them. The newest of both are the first.
 pub(super) fn answer_to<'a>(
     asked: &MemoryRow,
     prompts: &[MemoryRow],

@@ -58,7 +58,7 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
         let taken: Vec<String> = others.iter().flat_map(taken).collect();
         let asked = all_terms(&prompt.memory.content);
         let said: HashSet<&String> = asked.iter().chain(&answered).collect();
-        // Its answer may tell what was replaced.
+        // Its answer may name what it replaces.
         let is_revised = |choice: &mut OfferedChoice<'r>| {
             choice.order < prompt.order()
                 && (changing.iter().any(|name| choice.left.contains(name))

@@ -16,6 +16,7 @@ const ASKED_WITHIN: usize = 300;
 const MOST_OPTIONS: usize = 9;
 
 /// An option of a list: its label in lower case, and its text.
+#[derive(Clone)]
 pub(super) struct ListedOption {
     pub(super) label: String,
     pub(super) text: String,
@@ -40,6 +41,9 @@ pub(super) fn options(answer: &str) -> Vec<ListedOption> {
             None => line_before = line,
         }
     }
+    if found.is_empty() {
+        found = options_of_sentence(answer).map(|(_, options)| options.to_vec()).unwrap_or_default();
+    }
     let are_steps =
         [lead, last_question(answer).as_deref().unwrap_or_default()].iter().any(|text| announces_steps(text));
     if found.len() > MOST_OPTIONS || are_steps { Vec::new() } else { found }
@@ -49,7 +53,22 @@ pub(super) fn options(answer: &str) -> Vec<ListedOption> {
 pub(super) fn before_options(answer: &str) -> &str {
     let is_first = |line: &&str| labelled(line).is_some_and(|(label, _)| matches!(label.as_str(), "1" | "a" | "가"));
     let first = answer.lines().flat_map(split_at_labels).find(is_first);
-    first.and_then(|line| answer.split(line).next()).unwrap_or(answer)
+    let sentence = || options_of_sentence(answer).map(|(sentence, _)| sentence);
+    first.or_else(sentence).and_then(|line| answer.split(line).next()).unwrap_or(answer)
+}
+
+/// Returns the last sentence that names two options, and these: "Two ways: store every snapshot, or recompute them."
+fn options_of_sentence(answer: &str) -> Option<(&str, [ListedOption; 2])> {
+    let named = |sentence: &&str| -> Option<[ListedOption; 2]> {
+        let (lead, listed) = sentence.split_once(": ")?;
+        let (first, second) = listed.split_once(", or ").filter(|_| presents_alternatives(lead))?;
+        let option = |label: &str, text: &str| {
+            let text = clean_line(text.trim_end().trim_end_matches('.'));
+            ListedOption { label: label.to_owned(), text: shortened(&text, LONGEST_OPTION) }
+        };
+        Some([option("1", first), option("2", second)])
+    };
+    sentences(answer).into_iter().rev().find_map(|sentence| Some((sentence, named(&sentence)?)))
 }
 
 /// Returns the part of an answer before options that are labelled with letters within a line: "Two ways: (a) … (b) …". Numbers may also count

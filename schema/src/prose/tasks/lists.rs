@@ -140,7 +140,8 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
     if folded.contains(['?', '？']) || folded.chars().count() > LONGEST_LIST_ORDER {
         return Vec::new();
     }
-    let numbers = ordered_numbers(&folded);
+    let numbers: Vec<usize> =
+        sentences(&folded).into_iter().filter(|part| !LATER.occurs_in(part)).flat_map(ordered_numbers).collect();
     let is_whole = numbers.is_empty() && WHOLE_LIST.occurs_in(&folded) || folded.contains("번부터");
     let is_ordered = |at: &usize| is_whole || numbers.contains(&(at + 1));
     let is_open = |part: &&str| is_no_report(part) || names_everything_left(part);
@@ -148,6 +149,9 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
     let (open, reports): (Vec<&str>, Vec<&str>) = parts.partition(is_open);
     // After "do 3 now", a reported end is the end of that item, even if only one word names it.
     let is_single = numbers.len() == 1 && !leaves_something(answer);
+    // "2번은 30%로 지금 넣어주세요": what was changed is that item, in whatever words the answer reports it.
+    let is_carried_out =
+        is_single && NOW.occurs_in(&folded) && edited.contains("Files modified: ") && !answer.contains(['?', '？']);
     let ends: Vec<Vec<String>> =
         reports.iter().filter(|part| is_single && reports_an_end(part)).map(|part| terms(part)).collect();
     let are_all_done = reports.iter().any(|part| ALL_DONE.occurs_in(&part.to_lowercase()));
@@ -162,7 +166,11 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
         let is_numbered = reports.iter().any(|part| reports_number(&part.to_lowercase(), at + 1));
         let is_in_code = in_open == 0 && all.iter().any(|term| is_identifier(term) && edited.contains(term.as_str()));
         let is_reported = in_report > in_open && (in_report >= 2 || in_report == all.len());
-        is_numbered || is_reported || most_shared(&ends) > 0 || in_report >= in_open && (are_all_done || is_in_code)
+        is_carried_out
+            || is_numbered
+            || is_reported
+            || most_shared(&ends) > 0
+            || in_report >= in_open && (are_all_done || is_in_code)
     };
     (0..listed.len()).filter(is_ordered).filter(is_done).collect()
 }
@@ -173,6 +181,10 @@ pub fn done_by_number(prompt: &str, listed: &[&str]) -> Vec<usize> {
         sentences(prompt).into_iter().filter(|part| !is_no_report(part)).map(str::to_lowercase).collect();
     (0..listed.len()).filter(|at| reports.iter().any(|part| reports_number(part, at + 1))).collect()
 }
+
+/// Phrases in lower case that put an item off, and those that do not.
+static LATER: WordList = WordList::phrases("내일|낼 |나중|다음 주|다음주|tomorrow|later|next week");
+static NOW: WordList = WordList::phrases("지금 |바로 | now| right away");
 
 /// The longest prompt that orders parts of a list, in characters.
 const LONGEST_LIST_ORDER: usize = 80;
@@ -319,6 +331,20 @@ mod tests {
         &[2]
     )]
     #[case::only_mentioned("do 2 now", "Looking at the dialog: two screens use it.", "", &CLIENT, &[])]
+    #[case::carried_out(
+        "2번은 30%로 해서 지금 넣어주세요. 3번은 내일",
+        "배터리 30% 미만이면 업로드를 거부합니다.",
+        "Files modified: src/ota.c\n+ if (battery_percent() < 30)",
+        &KOREAN,
+        &[1]
+    )]
+    #[case::not_carried_out(
+        "2번 지금 해주세요",
+        "장비가 없습니다. 어떤 걸 쓸까요?",
+        "Files modified: src/ota.c\n+ if (battery_percent() < 30)",
+        &KOREAN,
+        &[]
+    )]
     #[case::count("로그인 오류가 3번 났어, 확인해줘", "발송 서버가 만료된 토큰을 읽었습니다.", "", &KOREAN, &[])]
     #[case::one_not_done("do 2 now", "The dialog cannot go yet: two screens use it.", "", &CLIENT, &[])]
     #[case::numbered("1번이랑 2번 해줘", "1번은 끝. 2번은 아직 빨간색이야.", "", &KOREAN, &[0])]

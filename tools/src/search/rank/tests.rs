@@ -99,7 +99,7 @@ fn composed_summary_is_first_without_a_lead() {
 #[case::something_else(MemoryType::Task, "test the importer of a tenant", 0.3, 2)]
 #[case::conclusion(MemoryType::Learning, "test the importer", 0.3, 2)]
 #[case::summary_is_not_shown(MemoryType::UserPrompt, "Why does the importer join on the tenant?", 1.0, 2)]
-fn what_a_shown_summary_repeats_is_no_hit(
+fn text_that_a_shown_summary_repeats_is_no_hit(
     #[case] kind: MemoryType,
     #[case] repeated: &str,
     #[case] min_score: f64,
