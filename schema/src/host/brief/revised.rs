@@ -43,7 +43,9 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
         prompts.iter().filter_map(|prompt| OfferedChoice::of(prompt, prompts, answers)).collect();
     let mut revised = Vec::new();
     for prompt in prompts {
-        if choices.iter().all(|choice| choice.order >= prompt.order()) {
+        let asked = all_terms(&prompt.memory.content);
+        let may_revise = |choice: &OfferedChoice<'_>| choice.order < prompt.order() && choice.has_left(&asked);
+        if !choices.iter().any(may_revise) {
             continue;
         }
         let answered = answer_to(prompt, prompts, answers).map(|answer| all_terms(&answer.memory.content));
@@ -56,7 +58,6 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
             plain.into_iter().partition(|sentence| Statement::of(sentence).changes());
         let changing: Vec<String> = changing.iter().flat_map(taken).collect();
         let taken: Vec<String> = others.iter().flat_map(taken).collect();
-        let asked = all_terms(&prompt.memory.content);
         let said: HashSet<&String> = asked.iter().chain(&answered).collect();
         // Its answer may name what it replaces.
         let is_revised = |choice: &mut OfferedChoice<'r>| {
@@ -73,7 +74,7 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
 impl<'r> OfferedChoice<'r> {
     fn of(prompt: &'r MemoryRow, prompts: &'r [MemoryRow], answers: &'r [MemoryRow]) -> Option<Self> {
         let text = &prompt.memory.content;
-        if text.chars().count() > LONGEST_CHOICE || !is_plain(text) {
+        if text.chars().count() > LONGEST_CHOICE {
             return None;
         }
         let is_before =
@@ -83,7 +84,7 @@ impl<'r> OfferedChoice<'r> {
         let offered = all_terms(&offer.memory.content);
         let said = all_terms(text);
         let chosen: HashSet<String> = said.intersection(&offered).cloned().collect();
-        if chosen.is_empty() {
+        if chosen.is_empty() || !is_plain(text) {
             return None;
         }
         let asked = all_terms(&question.memory.content);
@@ -104,6 +105,13 @@ impl<'r> OfferedChoice<'r> {
         let besides = kept_sentences(text, is_besides).unwrap_or_default();
         let subject = [asked, offered, said, done].into_iter().flatten().collect();
         Some(Self { turns, order: prompt.order(), besides, chosen, left, left_names, subject })
+    }
+
+    /// Whether one of these terms is of a thing that was not chosen, also as the ending of a file.
+    fn has_left(&self, asked: &HashSet<String>) -> bool {
+        asked
+            .iter()
+            .any(|term| self.left.contains(term) || format_of(term).is_some_and(|name| self.left.contains(name)))
     }
 
     /// Whether a later turn with these terms is about the same subject, whatever it takes.
@@ -129,10 +137,15 @@ fn taken_names(sentence: &str, answered: &HashSet<String>, is_offered_name: impl
         (is_taken && !statement.gives_up_term(&token.text)).then(|| token.text.clone())
     };
     let formats = |name: String| {
-        let format = name.rsplit_once('.').map(|(_, ending)| ending.to_owned());
+        let format = format_of(&name).map(str::to_owned);
         std::iter::once(name).chain(format)
     };
     tokens.iter().enumerate().filter_map(is_taken).flat_map(formats).collect()
+}
+
+/// Returns the ending of a name of a file.
+fn format_of(name: &str) -> Option<&str> {
+    name.rsplit_once('.').map(|(_, ending)| ending)
 }
 
 fn all_terms(text: &str) -> HashSet<String> {
