@@ -142,6 +142,9 @@ fn find_picked_options(clause: &str, rest: &str, options: &[ListedOption]) -> Op
         .collect();
     let rest = rest.as_str();
     let besides = if is_filler(rest) { String::new() } else { clean_line(rest) };
+    if names_labels(clause) && is_no_pick(rest) {
+        return None;
+    }
     if let Some(picked) = by_label(clause, options).or_else(|| named_option(clause, options)) {
         return Some((picked, besides));
     }
@@ -161,6 +164,24 @@ fn find_picked_options(clause: &str, rest: &str, options: &[ListedOption]) -> Op
     let picked = by_label(&clause[..end], options)?;
     let separator = if rest.is_empty() { "" } else { ". " };
     Some((picked, clean_line(&[clause[start..].trim(), separator, rest].concat())))
+}
+
+/// Whether the words behind a label ask about the option, reject it, put it off, or name more options: "b) sounds risky, what about locking?",
+/// "(b) doesn't work with our ORM", "A, B and C all need a review".
+fn is_no_pick(rest: &str) -> bool {
+    static VERBS: WordList = WordList::words(
+        "all are can cannot could did does fails failed had has is looks might must needs no not seems should sounds was were will would",
+    );
+    static DOUBTS: WordList = WordList::phrases(
+        "doesn't|don't|didn't|isn't|not now|not yet|let me ask|failed|revert|undo|pros and cons|explain|별로|부담|나중에|안 되|안돼|되돌려",
+    );
+    let Some(said) = sentences(rest).first().map(|said| said.trim().to_lowercase().replace('’', "'")) else {
+        return false;
+    };
+    let first = said.split_whitespace().next().unwrap_or_default();
+    let label = first.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let is_label = label != "a" && label.chars().count() == 1 && names_labels(label);
+    is_label || VERBS.contains(first) || DOUBTS.occurs_in(&said) || said.contains(['?', '？'])
 }
 
 /// The ends of Korean reasons.
@@ -436,6 +457,25 @@ mod tests {
         "the second. we have time but no memory",
         "It needs 210 GB. Two ways: store every fourth snapshot (blurred), or recompute with checkpoints (Revolve).",
         Some("Chosen: recompute with checkpoints (Revolve), we have time but no memory")
+    )]
+    #[case::doubted("b) sounds risky, what about locking?", LETTERS, None)]
+    #[case::asked_about("A: pros and cons?", LETTERS, None)]
+    #[case::asked_about_in_korean("A. 이건 왜 200이죠?", LETTERS, None)]
+    #[case::rejected_with_a_reason("(b) doesn't work with our ORM", LETTERS, None)]
+    #[case::put_off("b, but not now", LETTERS, None)]
+    #[case::ruled_out("a. was ruled out yesterday", LETTERS, None)]
+    #[case::several("A, B and C all need a review by Dana", LETTERS, None)]
+    #[case::none_of_two("A, B 둘 다 별로네요", LETTERS, None)]
+    #[case::done_things(
+        "b, revert that please",
+        "Done: (a) renamed the column, (b) dropped the index. Anything else?",
+        None
+    )]
+    #[case::causes("b, yes, check it", "Possible causes: (a) the DNS cache, (b) the pool. Which is likely?", None)]
+    #[case::before_a_question(
+        "(b)",
+        "Two ways: (a) one table, (b) two tables. Which do you prefer?",
+        Some("Chosen: two tables.")
     )]
     #[case::korean_letters(
         "나안으로 가죠",

@@ -15,7 +15,9 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
         "today|tonight|tomorrow|this afternoon|over the weekend|out of this|in this|for the |우선 |일단 |지금만 |only|just|once|one-off|for now|for this|for the first|for the rest|on this|this time|this one|that one|이번|이건|오늘|내일|\
          지금은|한 번만|한번만|今回|本日|今日|一回",
     );
-    static LASTING: WordList = WordList::phrases("from now on|always |every time|앞으로|항상|매번");
+    static LASTING: WordList = WordList::phrases(
+        "from now on|always |every time|we decided|we agreed|앞으로|항상|매번|하기로 했|하기로 결정|오늘 이후|오늘부터",
+    );
     if !OCCASIONS.occurs_in(folded) || LASTING.occurs_in(folded) {
         return false;
     }
@@ -484,6 +486,10 @@ mod tests {
     #[case("as of today only node 22 is supported", false)]
     #[case("only node 7 fails since today's build", false)]
     #[case("also hide the banner in this build only, the price is from last year", true)]
+    #[case("we decided today that only admins may export", false)]
+    #[case("for now we decided to keep the monolith", false)]
+    #[case("배포는 오늘처럼 금요일에만 하기로 했습니다", false)]
+    #[case("오늘부터는 main에서만 배포해도 됩니다", false)]
     #[case("rate limits apply in this module only", false)]
     #[case("commit it, --no-verify this time, the hook is broken", true)]
     #[case("for the meeting in an hour just give me a plot without s09", true)]

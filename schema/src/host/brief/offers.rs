@@ -13,7 +13,7 @@ const LONGEST_LEAD: usize = 6;
 
 /// Words with which an answer proposes something.
 static OFFERS: WordList = WordList::phrases(
-    "i'd |i would |i could |i can |we could |if you ever |shall i|should i|want me to|let me know|if you like|i suggest|i propose|i recommend|\
+    "i'd |i would |i could |i can |we could |shall i|should i|want me to|let me know|if you like|i suggest|i propose|i recommend|\
      my suggestion|suggestion: |proposal: |the simplest thing |the simplest would be|possible later|단순합니다|간단합니다|안전해 보입|나아 보입|저라면|제안드|제안합|추천합|추천드|권합|권해|낫습니다|나을 것|좋을 것 같|할 만한 것|말씀 주시면|원하시면|드릴까|볼까",
 );
 
@@ -48,8 +48,10 @@ fn is_offer(sentence: &str) -> bool {
 
 /// Whether a sentence in lower case names what is possible: "We can move Envoy to W3C, or the SDK reads both.", "Either use X or run Y."
 fn names_alternatives(folded: &str) -> bool {
+    static RULES: WordList = WordList::phrases(" may | can |never|not both");
     let said = folded.trim_start();
-    folded.contains(" or ") && (said.starts_with("either ") || said.starts_with("we can ") && !said.contains(" only "))
+    let is_choice = said.starts_with("either ") && !RULES.occurs_in(said);
+    folded.contains(" or ") && (is_choice || said.starts_with("we can ") && !said.contains(" only "))
 }
 
 /// Whether a sentence in lower case introduces options: "The question is …", "Two realistic ones for a small team: …", "세 가지가 있습니다."

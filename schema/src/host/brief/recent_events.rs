@@ -149,11 +149,14 @@ impl RecentEvents {
                 abandoned.insert(answer);
             }
         }
+        // What was decided outlives its code, which may only have been repaired.
         for beginning in self.rewritten() {
-            // The answer that made a proposal also reports on its own turn.
-            let asked = iter::once(beginning).filter(|row| row.memory.kind == MemoryType::UserPrompt);
-            let turn = asked.chain(answer_to(beginning, &self.prompts, &self.answers));
-            turn.for_each(|row| abandoned.insert(row));
+            if let Some(report) = answer_to(beginning, &self.prompts, &self.answers) {
+                abandoned.insert_without_conclusions(report);
+                if beginning.memory.kind == MemoryType::UserPrompt {
+                    abandoned.keep(report.order(), beginning.memory.content.clone());
+                }
+            }
         }
         for choice in revised_choices(&self.prompts, &self.answers) {
             for row in choice.turns {

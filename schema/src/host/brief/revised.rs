@@ -120,10 +120,15 @@ impl<'r> OfferedChoice<'r> {
     }
 }
 
-/// Returns the names that a sentence takes and does not give up: the answer has them too, or they follow a word of choice. The name of a
+/// Returns the names that a sentence takes and does not give up, unless it takes them beside others or refuses them: the answer has them too, or they follow a word of choice. The name of a
 /// file also stands for its format: "config.toml".
 fn taken_names(sentence: &str, answered: &HashSet<String>, is_offered_name: impl Fn(&String) -> bool) -> Vec<String> {
     static BEFORE: WordList = WordList::words("on to with by use using via in make it write");
+    static BESIDE: WordList = WordList::words("also too won't wouldn't");
+    let folded = sentence.to_lowercase().replace('’', "'");
+    if folded.split(|c: char| !c.is_alphanumeric() && c != '\'').any(|word| BESIDE.contains(word)) {
+        return Vec::new();
+    }
     let statement = LazyCell::new(|| Statement::of(sentence));
     let tokens = tokens(sentence);
     let is_taken = |(at, token): (usize, &ProseToken)| {

@@ -430,10 +430,6 @@ fn space_is_filled_with_older_sessions() {
     "Reads in those regions get MAPQ 0. Either use the no-ALT set, or run bwa-postalt.",
     Some("Reads in those regions get MAPQ 0.")
 )]
-#[case::hypothetical(
-    "Replays are stable. If you ever want multiplayer, lockstep needs this.",
-    Some("Replays are stable.")
-)]
 #[case::lettered(
     "It scans three years. Ways out: (a) a filter on the partition (b) a view. Which one?",
     Some("It scans three years.")

@@ -74,7 +74,9 @@ fn options_of_sentence(answer: &str) -> Option<(&str, [ListedOption; 2])> {
 /// Returns the part of an answer before options that are labelled with letters within a line: "Two ways: (a) … (b) …". Numbers may also count
 /// causes.
 pub(in crate::host) fn before_lettered_options(answer: &str) -> &str {
-    if !presents_alternatives(answer) && last_question(answer).is_none() {
+    static WHICH: WordList = WordList::phrases("which|prefer| or |어느|어떤|뭘로|무엇으로");
+    let asks = || last_question(answer).is_some_and(|question| WHICH.occurs_in(&question.to_lowercase()));
+    if announces_steps(answer) || !presents_alternatives(answer) && !asks() {
         return answer;
     }
     let lettered = answer.lines().find_map(|line| {
@@ -100,11 +102,20 @@ fn split_at_labels(line: &str) -> Vec<&str> {
         }
         if starts.len() > 1 {
             let ends = starts.iter().skip(1).chain([&line.len()]).copied().collect::<Vec<_>>();
-            let parts = starts.iter().zip(ends).map(|(start, end)| line[*start..end].trim());
+            let is_joint = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
+            let parts =
+                starts.iter().zip(ends).map(|(start, end)| before_question(&line[*start..end]).trim_matches(is_joint));
             return std::iter::once(line[..starts[0]].trim()).chain(parts).collect();
         }
     }
     vec![line]
+}
+
+/// Returns a text without the question at its end.
+fn before_question(text: &str) -> &str {
+    let question =
+        sentences(text).last().filter(|last| last.trim_end().ends_with(['?', '？'])).map_or(0, |last| last.len());
+    if question < text.len() { &text[..text.len() - question] } else { text }
 }
 
 pub(super) fn announces_steps(text: &str) -> bool {
@@ -115,7 +126,7 @@ pub(super) fn announces_steps(text: &str) -> bool {
 /// Whether a text announces that one of several things may be chosen.
 pub(super) fn presents_alternatives(text: &str) -> bool {
     static WORDS: WordList = WordList::phrases(
-        " two ways| three ways| ways out| options:| the options| two options| three options| alternatives| the question is| either |\
+        " two ways| three ways| two candidates| three candidates| ways out| options:| the options| two options| three options| alternatives| the question is| either |\
          two representations| two realistic|가지가 있|가지입니다|가지예요|방법과 |선택지|후보는|둘 중|방법: |방법은 |候補は|方法は",
     );
     let folded = format!(" {}", text.to_lowercase());
@@ -124,7 +135,7 @@ pub(super) fn presents_alternatives(text: &str) -> bool {
 
 /// Phrases that announce work to do, or work that is done.
 static STEPS: WordList = WordList::phrases(
-    "next step|next:|what's next|still to do|to do:|todo|remaining|what's left|left to do|still open|follow-up|plan:|\
+    "causes|reasons:|done:|fixed:|rules:|원인|next step|next:|what's next|still to do|to do:|todo|remaining|what's left|left to do|still open|follow-up|plan:|\
      changes:|changed:|want me to|shall i|should i|like me to|i can:|남은|할 일|다음 |진행할까요|드릴까요",
 );
 

@@ -13,6 +13,8 @@ use super::*;
 #[case::another_subject("Paint the login button with Drift blue", false)]
 #[case::given_up("The upload stays as it is, never use Drift for that", false)]
 #[case::changed_with_a_reason("Hive loses runs before the upload when the app is killed, so switch to Drift", true)]
+#[case::also("Put the settings of the upload into Drift, too", false)]
+#[case::refused("We won't move the upload to Drift, whatever Ben says", false)]
 #[case::beside_it("Keep Hive for the settings of the upload. The uploaded runs go to Drift.", false)]
 fn revised_choice_is_not_shown(#[case] later: &str, #[case] is_revised: bool) {
     let mut fixture = BriefFixture::new(&[]);
@@ -86,31 +88,26 @@ fn overwritten_value_is_not_shown() {
     assert!(shown.contains("again 4 times"), "{shown}");
 }
 
-/// Rules and what was learned in such a turn hold whatever became of its code.
+/// What was decided may only have been repaired.
 #[test]
-fn turn_that_was_rewritten_is_not_shown() {
+fn report_of_a_turn_that_was_rewritten_is_not_shown() {
     let mut fixture = BriefFixture::new(&[]);
-    let prompt = "they scroll all day, use a virtual list. amounts always right-aligned";
-    let source = fixture.capture("first", MemoryType::UserPrompt, prompt, MemoryAttributes::default());
-    let concluded = || MemoryAttributes { auto: true, source: Some(source.clone()), ..MemoryAttributes::default() };
-    fixture.capture("first", MemoryType::Decision, "they scroll all day, use a virtual list.", concluded());
-    fixture.capture("first", MemoryType::Convention, "amounts always right-aligned", concluded());
     for (session, kind, text) in [
-        ("first", MemoryType::ToolUsage, "Files modified: page.tsx\n+ <VirtualRows rows={orders} />"),
-        ("first", MemoryType::AssistantResponse, "The list renders only what is visible, at 58 frames."),
-        ("second", MemoryType::UserPrompt, "they lose their place. just show 50 a page"),
+        ("first", MemoryType::UserPrompt, "compare the tokens in constant time, security wants it"),
+        ("first", MemoryType::ToolUsage, "Files modified: auth.py\n+ return hmac.compare_digest(a, b)"),
+        ("first", MemoryType::AssistantResponse, "The login uses compare_digest. Still open: rotate the old tokens."),
+        ("second", MemoryType::UserPrompt, "a token can be None, that raises a TypeError"),
         (
             "second",
             MemoryType::ToolUsage,
-            "Files modified: page.tsx\n- <VirtualRows rows={orders} />\n+ <Pager page={page} size={50} />",
+            "Files modified: auth.py\n- return hmac.compare_digest(a, b)\n+ return verify(token)",
         ),
-        ("second", MemoryType::AssistantResponse, "Fifty a page, and the page is in the address."),
+        ("second", MemoryType::AssistantResponse, "Empty tokens are refused, with a test."),
     ] {
         fixture.capture(session, kind, text, MemoryAttributes::default());
     }
     let shown = fixture.startup_brief();
-    assert!(!shown.contains("virtual list") && !shown.contains("58 frames"), "{shown}");
-    assert!(shown.contains("right-aligned") && shown.contains("50 a page"), "{shown}");
+    assert!(!shown.contains("uses compare_digest") && shown.contains("in constant time"), "{shown}");
 }
 
 #[test]
