@@ -159,29 +159,35 @@ fn find_picked_options(clause: &str, rest: &str, options: &[ListedOption]) -> Op
         return Some((picked, clean_line(&[reason.trim(), rest].join(" "))));
     }
     // "B with 5 %", "A로 하고 최대는 300까지만요"
-    let korean = clause.find("로 하고 ").map(|at| (at, at + "로 하고 ".len()));
-    let (end, start) = clause.rfind(" with ").map(|at| (at, at)).or(korean)?;
-    let picked = by_label(&clause[..end], options)?;
+    let (label, addition) =
+        clause.rfind(" with ").map(|at| clause.split_at(at)).or_else(|| clause.split_once("로 하고 "))?;
+    let picked = by_label(label, options)?;
     let separator = if rest.is_empty() { "" } else { ". " };
-    Some((picked, clean_line(&[clause[start..].trim(), separator, rest].concat())))
+    Some((picked, clean_line(&[addition.trim(), separator, rest].concat())))
 }
 
 /// Whether the words behind a label ask about the option, reject it, put it off, or name more options: "b) sounds risky, what about locking?",
 /// "(b) doesn't work with our ORM", "A, B and C all need a review".
 fn is_no_pick(rest: &str) -> bool {
-    static VERBS: WordList = WordList::words(
-        "all are can cannot could did does fails failed had has is looks might must needs no not seems should sounds was were will would",
+    static STARTS: WordList = WordList::words(
+        "are can cannot could did does fails failed looks might seems should sounds was were will would",
     );
+    // "Doesn't work" rejects; "don't touch the API" is a limit.
+    static REJECTS: WordList = WordList::phrases("doesn't |didn't |isn't ");
     static DOUBTS: WordList = WordList::phrases(
-        "doesn't|don't|didn't|isn't|not now|not yet|let me ask|failed|revert|undo|pros and cons|explain|별로|부담|나중에|안 되|안돼|되돌려",
+        "not now|not yet|let me ask|it failed|revert that|undo that|must be undone|pros and cons|별로|부담스|부담돼|안 되|안돼|되돌려",
     );
     let Some(said) = sentences(rest).first().map(|said| said.trim().to_lowercase().replace('’', "'")) else {
         return false;
     };
-    let first = said.split_whitespace().next().unwrap_or_default();
-    let label = first.trim_end_matches(|c: char| !c.is_alphanumeric());
-    let is_label = label != "a" && label.chars().count() == 1 && names_labels(label);
-    is_label || VERBS.contains(first) || DOUBTS.occurs_in(&said) || said.contains(['?', '？'])
+    let mut words = said.split_whitespace();
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let names_more = names_labels(first) && matches!(second, "and" | "or" | "&" | "둘");
+    names_more
+        || STARTS.contains(first)
+        || REJECTS.begins(&said)
+        || DOUBTS.occurs_in(&said)
+        || said.contains(['?', '？'])
 }
 
 /// The ends of Korean reasons.

@@ -12,7 +12,7 @@ use crate::prose::small_talk::words;
 pub(crate) fn is_one_off_request(folded: &str) -> bool {
     // Each rule needs one of these. Most sentences have none.
     static OCCASIONS: WordList = WordList::phrases(
-        "today|tonight|tomorrow|this afternoon|over the weekend|out of this|in this|for the |우선 |일단 |지금만 |only|just|once|one-off|for now|for this|for the first|for the rest|on this|this time|this one|that one|이번|이건|오늘|내일|\
+        "today|tonight|tomorrow|this afternoon|over the weekend|out of this|우선 |일단 |지금만 |only|just|once|one-off|for now|for this|for the first|for the rest|on this|this time|this one|that one|이번|이건|오늘|내일|\
          지금은|한 번만|한번만|今回|本日|今日|一回",
     );
     static LASTING: WordList = WordList::phrases(
@@ -69,12 +69,16 @@ fn is_for_this_run_alone(folded: &str) -> bool {
     static RUNS: WordList = WordList::words(
         "apply batch build commit demo deploy deployment hotfix import merge migration pr push release rollout run upload",
     );
+    static FAULTS: WordList = WordList::phrases("crash|fail|happens|broken");
     let folded = folded.replace("'s ", " ");
     let words: Vec<&str> = words(&folded).collect();
     let is_now = |word: &str| matches!(word, "this" | "today" | "tonight" | "tomorrow");
     let mut parts = words.windows(4);
     parts.any(|four| {
-        matches!(four[0], "for" | "in" | "on") && is_now(four[1]) && RUNS.contains(four[2]) && four[3] == "only"
+        (four[0] == "for" || matches!(four[0], "in" | "on") && !FAULTS.occurs_in(&folded))
+            && is_now(four[1])
+            && RUNS.contains(four[2])
+            && four[3] == "only"
     })
 }
 
@@ -134,14 +138,19 @@ fn is_limited_to_occasion_in_korean(text: &str) -> bool {
 /// one", "내일은 다시 10개".
 fn takes_back(folded: &str) -> bool {
     static BEGINNINGS: WordList = WordList::phrases(
-        "tomorrow it goes back|tomorrow back to|after that all normal|only for that|just for that|it's only for that|only that build|only that day|only that one|only that release|only that run|just that one|내일은 다시|\
+        "tomorrow it goes back|tomorrow back to|after that all normal|only for that|just for that|it's only for that|내일은 다시|\
          내일부터는 다시",
     );
     static TIMES: WordList =
         WordList::words("afterwards friday monday normal saturday sunday thursday tomorrow tuesday wednesday");
+    static ALONE: WordList = WordList::phrases(
+        "only that build|only that day|only that one|only that release|only that run|just that one day|just that one build|just that one",
+    );
+    let bare = folded.trim().trim_end_matches(['.', '!', ' ']);
+    let is_alone = ALONE.contains(bare.strip_suffix(" please").unwrap_or(bare));
     let folded = folded.trim_start();
     let goes_back = || folded.starts_with("back to ") && words(folded).any(|word| TIMES.contains(word));
-    (BEGINNINGS.begins(folded) || goes_back()) && words(folded).count() <= LONGEST_TAKING_BACK
+    is_alone || (BEGINNINGS.begins(folded) || goes_back()) && words(folded).count() <= LONGEST_TAKING_BACK
 }
 
 /// The most words of a sentence that takes back the one before it.
@@ -196,7 +205,8 @@ fn is_stopgap_in_korean(text: &str) -> bool {
     static FIRST: WordList = WordList::phrases("우선 |일단 ");
     static BY_HAND: WordList = WordList::phrases("손으로 |수동으로 ");
     static GOES_BACK: WordList = WordList::phrases("되돌려|되돌리|원복|다시 켜");
-    let is_order = || text.split_whitespace().last().is_some_and(is_korean_order);
+    static FEATURES: WordList = WordList::phrases("우선 순위|수 있게|수 있도록");
+    let is_order = || text.split_whitespace().last().is_some_and(is_korean_order) && !FEATURES.occurs_in(text);
     text.contains("지금만 ") && (GOES_BACK.occurs_in(text) || is_order())
         || FIRST.occurs_in(text) && BY_HAND.occurs_in(text) && is_order()
 }
@@ -209,6 +219,7 @@ fn is_for_a_talk(folded: &str) -> bool {
     if let ["for", "the", talk, next, ..] = words.as_slice()
         && TALKS.contains(talk)
         && matches!(*next, "in" | "just" | "later" | "today" | "tomorrow" | "tonight")
+        && (*next != "in" || matches!(words.get(4), Some(&("a" | "an" | "one"))))
         && words.contains(&"just")
     {
         return true;
@@ -490,6 +501,8 @@ mod tests {
     #[case("for now we decided to keep the monolith", false)]
     #[case("배포는 오늘처럼 금요일에만 하기로 했습니다", false)]
     #[case("오늘부터는 main에서만 배포해도 됩니다", false)]
+    #[case("it crashes in this build only", false)]
+    #[case("우선 재고는 수동으로 조정할 수 있게 해주세요", false)]
     #[case("rate limits apply in this module only", false)]
     #[case("commit it, --no-verify this time, the hook is broken", true)]
     #[case("for the meeting in an hour just give me a plot without s09", true)]
@@ -513,6 +526,7 @@ mod tests {
     #[case("결제를 Stripe로 바꿔줘. 끝나면 다시 알려줘.", "결제를 Stripe로 바꿔줘. 끝나면 다시 알려줘.")]
     #[case("Use pnpm. Round everything to one decimal. Only for that one.", "Use pnpm.")]
     #[case("Use pnpm. For the jam build on saturday: tutorial off. Only that build please.", "Use pnpm.")]
+    #[case("Cache the query. Only that one is slow.", "Cache the query. Only that one is slow.")]
     #[case("Index the mail column. Only that column is unique.", "Index the mail column. Only that column is unique.")]
     #[case("오늘은 20개로 늘려줘요. 내일은 다시 10개.", "")]
     #[case(

@@ -1,5 +1,5 @@
 //! Turns whose decisions no longer hold, even if the later ones use other words: all their files were removed from git, their commit was
-//! reverted, the next prompt takes them back, or a later one revises what they chose.
+//! reverted, the next prompt takes them back, a later one revises what they chose, or a later turn rewrote their code, which hides only the report.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::store::MemoryRow;
 pub(super) struct AbandonedTurns {
     ids: HashSet<MemoryId>,
     orders: HashSet<(i64, i64)>,
-    /// The sentences of their prompts about something else.
+    /// The parts of prompts that still hold, by the order of their prompt or answer.
     besides: HashMap<(i64, i64), String>,
 }
 
@@ -87,7 +87,7 @@ impl AbandonedTurns {
 
     /// Returns the part of such a prompt that still holds.
     pub(super) fn kept(&self, order: (i64, i64)) -> Option<&str> {
-        self.besides.get(&order).map(String::as_str).filter(|besides| !besides.is_empty())
+        self.besides.get(&order).map(String::as_str)
     }
 
     /// Whether a prompt or an answer with this [`MemoryRow::order`] is of such a turn.

@@ -48,7 +48,9 @@ fn is_offer(sentence: &str) -> bool {
 
 /// Whether a sentence in lower case names what is possible: "We can move Envoy to W3C, or the SDK reads both.", "Either use X or run Y."
 fn names_alternatives(folded: &str) -> bool {
-    static RULES: WordList = WordList::phrases(" may | can |never|not both");
+    static RULES: WordList = WordList::phrases(
+        " may | can | never |not both|either way|either side|either case|either one|either of |either the ",
+    );
     let said = folded.trim_start();
     let is_choice = said.starts_with("either ") && !RULES.occurs_in(said);
     folded.contains(" or ") && (is_choice || said.starts_with("we can ") && !said.contains(" only "))
@@ -70,7 +72,7 @@ fn refers_back(closing: &str) -> bool {
     is_question(closing) && (words == 1 || words <= LONGEST_CLOSING && !OFFERS.occurs_in(&fold(closing)))
 }
 
-fn fold(sentence: &str) -> String {
+pub(super) fn fold(sentence: &str) -> String {
     sentence.to_lowercase().replace('’', "'")
 }
 
@@ -98,8 +100,9 @@ pub(super) fn is_idea(asked: &str) -> bool {
 
 /// Whether a prompt asks which of several ways to take. The choice itself is a decision, and the ways that were not chosen would mislead.
 pub(super) fn asks_to_choose(asked: &str) -> bool {
-    static CHOOSES: WordList =
-        WordList::phrases(" or |which one|which of|the options| vs |중에|뭐가 나|뭐가 좋|뭐가 더|어떤 방법|방법이 있");
+    static CHOOSES: WordList = WordList::phrases(
+        " or |which one|which of|what are the options| vs |중에|뭐가 나|뭐가 좋|뭐가 더|어떤 방법|무슨 방법",
+    );
     static COMPARES: WordList = WordList::phrases("비교해|候補を出し|옵션을 ");
     let asked = asked.to_lowercase();
     let all = sentences(&asked);

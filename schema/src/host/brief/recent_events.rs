@@ -130,10 +130,11 @@ impl RecentEvents {
             .iter()
             .filter_map(|row| Some((self.beginning_of(row)?, TurnEdits::of(&row.memory.content))))
             .collect();
-        let is_rewritten = |(at, (began, edits)): (usize, &(&MemoryRow, TurnEdits<'_>))| {
-            turns[..at].iter().any(|(newer, newer_edits)| newer.seq != began.seq && newer_edits.rewrites(edits))
+        let is_rewritten = |at: &usize| {
+            let (began, edits) = &turns[*at];
+            turns[..*at].iter().any(|(newer, newer_edits)| newer.seq != began.seq && newer_edits.rewrites(edits))
         };
-        turns.iter().enumerate().filter(|turn| is_rewritten(*turn)).map(|(_, (began, _))| *began).collect()
+        (0..turns.len()).filter(is_rewritten).map(|at| turns[at].0).collect()
     }
 
     /// Returns the turns that no longer hold.
@@ -161,7 +162,9 @@ impl RecentEvents {
         for choice in revised_choices(&self.prompts, &self.answers) {
             for row in choice.turns {
                 abandoned.insert(row);
-                abandoned.keep(row.order(), choice.besides.clone());
+                if let Some(besides) = &choice.besides {
+                    abandoned.keep(row.order(), besides.clone());
+                }
             }
         }
         abandoned

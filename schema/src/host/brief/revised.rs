@@ -1,4 +1,4 @@
-//! Choices that a later prompt revises: it takes a name that the offer had and the choice left, and says nothing of the chosen one.
+//! Choices that a later prompt revises: it takes a name that the offer had and the choice left, and does not name the chosen one, unless it says that something changes.
 //!
 //! "SQLite needs no server, Postgres scales. – SQLite then. – … – Let's build the reports on Postgres."
 
@@ -6,7 +6,7 @@ use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use super::abandoned::answer_to;
-use super::offers::kept_sentences;
+use super::offers::{fold, kept_sentences};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::supersession::{Statement, is_plain};
@@ -17,7 +17,7 @@ use crate::store::MemoryRow;
 const LONGEST_CHOICE: usize = 160;
 
 /// Words of rules, which hold whatever is chosen.
-static LASTING: WordList = WordList::phrases("always|never|from now on|앞으로|항상|반드시|무조건|절대");
+static RULE_WORDS: WordList = WordList::phrases(" always | never |from now on|앞으로|항상|반드시|무조건|절대로");
 
 /// The fewest terms of a sentence that is about something else than the choice.
 const LEAST_BESIDES: usize = 3;
@@ -28,7 +28,7 @@ pub(super) struct OfferedChoice<'r> {
     pub(super) turns: Vec<&'r MemoryRow>,
     order: (i64, i64),
     /// The sentences of the prompt about something else.
-    pub(super) besides: String,
+    pub(super) besides: Option<String>,
     chosen: HashSet<String>,
     left: HashSet<String>,
     /// The names among them, which a prompt may write with small letters.
@@ -44,27 +44,30 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
     let mut revised = Vec::new();
     for prompt in prompts {
         let asked = all_terms(&prompt.memory.content);
-        let may_revise = |choice: &OfferedChoice<'_>| choice.order < prompt.order() && choice.has_left(&asked);
+        let may_revise = |choice: &OfferedChoice<'_>| choice.order < prompt.order() && choice.names_rejected(&asked);
         if !choices.iter().any(may_revise) {
             continue;
         }
         let answered = answer_to(prompt, prompts, answers).map(|answer| all_terms(&answer.memory.content));
         let answered = answered.unwrap_or_default();
-        let plain: Vec<&str> =
-            sentences(&prompt.memory.content).into_iter().filter(|sentence| is_plain(sentence)).collect();
+        let plain = sentences(&prompt.memory.content).into_iter().filter(|sentence| is_plain(sentence));
         let is_offered_name = |text: &String| choices.iter().any(|choice| choice.left_names.contains(text));
-        let taken = |sentence: &&str| taken_names(sentence, &answered, is_offered_name);
-        let (changing, others): (Vec<&str>, Vec<&str>) =
-            plain.into_iter().partition(|sentence| Statement::of(sentence).changes());
-        let changing: Vec<String> = changing.iter().flat_map(taken).collect();
-        let taken: Vec<String> = others.iter().flat_map(taken).collect();
+        let names = |sentence: &str| -> Vec<(bool, String)> {
+            let changes = Statement::of(sentence).changes();
+            let taken = taken_names(sentence, &answered, is_offered_name);
+            taken.into_iter().map(|name| (changes, name)).collect()
+        };
+        let taken: Vec<(bool, String)> = plain.flat_map(names).collect();
+        // A prompt with a word of change may name what it replaces, and so may every answer.
+        let takes_rejected = |choice: &OfferedChoice<'_>| {
+            let is_rejected = |(changes, name): &(bool, String)| {
+                choice.left.contains(name) && (*changes || asked.is_disjoint(&choice.chosen))
+            };
+            taken.iter().any(is_rejected)
+        };
         let said: HashSet<&String> = asked.iter().chain(&answered).collect();
-        // Its answer may name what it replaces.
         let is_revised = |choice: &mut OfferedChoice<'r>| {
-            choice.order < prompt.order()
-                && (changing.iter().any(|name| choice.left.contains(name))
-                    || taken.iter().any(|name| choice.left.contains(name)) && asked.is_disjoint(&choice.chosen))
-                && choice.is_about_same(&said)
+            choice.order < prompt.order() && takes_rejected(choice) && choice.is_about_same(&said)
         };
         revised.extend(choices.extract_if(.., is_revised));
     }
@@ -99,34 +102,35 @@ impl<'r> OfferedChoice<'r> {
         let done = answer.map(|answer| all_terms(&answer.memory.content)).unwrap_or_default();
         let is_besides = |sentence: &str| {
             let terms = all_terms(sentence);
-            let is_rule = LASTING.occurs_in(&sentence.to_lowercase());
+            let is_rule = RULE_WORDS.occurs_in(&format!(" {} ", fold(sentence)));
             is_rule || terms.len() >= LEAST_BESIDES && terms.is_disjoint(&offered) && terms.is_disjoint(&asked)
         };
-        let besides = kept_sentences(text, is_besides).unwrap_or_default();
+        let besides = kept_sentences(text, is_besides);
         let subject = [asked, offered, said, done].into_iter().flatten().collect();
         Some(Self { turns, order: prompt.order(), besides, chosen, left, left_names, subject })
     }
 
-    /// Whether one of these terms is of a thing that was not chosen, also as the ending of a file.
-    fn has_left(&self, asked: &HashSet<String>) -> bool {
+    /// Whether one of these terms, or the ending of a file name among them, is of an option that was not chosen.
+    fn names_rejected(&self, asked: &HashSet<String>) -> bool {
         asked
             .iter()
             .any(|term| self.left.contains(term) || format_of(term).is_some_and(|name| self.left.contains(name)))
     }
 
-    /// Whether a later turn with these terms is about the same subject, whatever it takes.
+    /// Whether a later turn with these terms is about the same subject.
     fn is_about_same(&self, said: &HashSet<&String>) -> bool {
         said.iter().any(|term| self.subject.contains(*term) && !self.left.contains(*term))
     }
 }
 
-/// Returns the names that a sentence takes and does not give up, unless it takes them beside others or refuses them: the answer has them too, or they follow a word of choice. The name of a
-/// file also stands for its format: "config.toml".
+/// Returns the names that a sentence takes: the answer has them, too, or they follow a word of choice. Names that it gives up, refuses or adds
+/// to others are left out. A file name also stands for its format: "config.toml".
 fn taken_names(sentence: &str, answered: &HashSet<String>, is_offered_name: impl Fn(&String) -> bool) -> Vec<String> {
     static BEFORE: WordList = WordList::words("on to with by use using via in make it write");
-    static BESIDE: WordList = WordList::words("also too won't wouldn't");
-    let folded = sentence.to_lowercase().replace('’', "'");
-    if folded.split(|c: char| !c.is_alphanumeric() && c != '\'').any(|word| BESIDE.contains(word)) {
+    static REFUSES: WordList = WordList::phrases("we won't |i won't |we wouldn't |i wouldn't ");
+    let folded = fold(sentence);
+    let said = folded.trim().trim_end_matches(['.', '!', ' ']);
+    if said.ends_with(" too") || format!(" {said} ").contains(" also ") || REFUSES.begins(said) {
         return Vec::new();
     }
     let statement = LazyCell::new(|| Statement::of(sentence));

@@ -435,6 +435,10 @@ fn space_is_filled_with_older_sessions() {
     Some("It scans three years.")
 )]
 #[case::lettered_results("Fixed: (a) the filter (b) the view.", Some("Fixed: (a) the filter (b) the view."))]
+#[case::in_both_cases(
+    "Either way, the cache is cleared or rebuilt.",
+    Some("Either way, the cache is cleared or rebuilt.")
+)]
 #[case::ability("Sessions can be resumed or cleared.", Some("Sessions can be resumed or cleared."))]
 #[case::results("Two hosts failed: web1 and web2.", Some("Two hosts failed: web1 and web2."))]
 fn offers_are_left_out_of_an_answer(#[case] answer: &str, #[case] expected: Option<&str>) {

@@ -252,8 +252,11 @@ fn without_open_steps(text: &str) -> Option<String> {
 /// Describes an earlier session in one line, or not at all if everything in it was replaced.
 fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String> {
     let asked = record.turns.first().map_or((record.started.unix(), 0), |turn| turn.order);
-    let held = |title: String| validity.held(&title, asked).and_then(|title| validity.still_valid(title, asked));
-    let title = title_of(record).map(held);
+    let valid = |title: String| {
+        let lasting = without_one_offs(validity.valid_part(&title, asked)?);
+        validity.still_valid(&lasting, asked)
+    };
+    let title = title_of(record).map(valid);
     // The rest of a title without its beginning says nothing.
     let title = title.map(|title| title.filter(|title| !title.starts_with('…')));
     let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome));
@@ -280,7 +283,7 @@ fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles
     let of_session = |record: &SessionRecord| -> Vec<String> {
         let date = record.started.date();
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
-            // What was carried out is no idea any more.
+            // An idea that was carried out is work.
             if !turn.has_changes && (is_idea(&turn.asked) || asks_to_choose(&turn.asked)) {
                 return None;
             }
@@ -368,14 +371,14 @@ impl<'k> Validity<'k> {
         without_replaced(text, &[&self.knowledge.statements, &self.said], order, Strictness::Loose)
     }
 
-    /// Returns a prompt, or the part of it that is kept if its turn no longer holds.
-    fn held<'t>(&'t self, asked: &'t str, order: (i64, i64)) -> Option<&'t str> {
+    /// Returns a prompt. If its turn no longer holds, returns only the part that still does.
+    fn valid_part<'t>(&'t self, asked: &'t str, order: (i64, i64)) -> Option<&'t str> {
         if self.knowledge.is_abandoned(order) { self.knowledge.kept_of_abandoned(order) } else { Some(asked) }
     }
 
     /// Returns the prompt of a turn, as far as it still holds and was not meant for once.
     fn asked(&self, turn: &TurnRecord) -> Option<String> {
-        let lasting = without_one_offs(self.held(&turn.asked, turn.order)?);
+        let lasting = without_one_offs(self.valid_part(&turn.asked, turn.order)?);
         if lasting.is_empty() { None } else { self.still_valid(&lasting, turn.order) }
     }
 

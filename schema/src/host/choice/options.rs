@@ -16,7 +16,6 @@ const ASKED_WITHIN: usize = 300;
 const MOST_OPTIONS: usize = 9;
 
 /// An option of a list: its label in lower case, and its text.
-#[derive(Clone)]
 pub(super) struct ListedOption {
     pub(super) label: String,
     pub(super) text: String,
@@ -32,7 +31,7 @@ pub(super) fn options(answer: &str) -> Vec<ListedOption> {
         let bulleted = || bullet().map(|text| (String::new(), shortened(&clean_line(text), LONGEST_OPTION)));
         match labelled(line).or_else(bulleted) {
             Some((label, text)) => {
-                if matches!(label.as_str(), "1" | "a" | "가") || lead != line_before {
+                if is_first_label(&label) || lead != line_before {
                     found.clear();
                     lead = line_before;
                 }
@@ -42,7 +41,7 @@ pub(super) fn options(answer: &str) -> Vec<ListedOption> {
         }
     }
     if found.is_empty() {
-        found = options_of_sentence(answer).map(|(_, options)| options.to_vec()).unwrap_or_default();
+        found = options_of_sentence(answer).map(|(_, options)| Vec::from(options)).unwrap_or_default();
     }
     let are_steps =
         [lead, last_question(answer).as_deref().unwrap_or_default()].iter().any(|text| announces_steps(text));
@@ -51,10 +50,18 @@ pub(super) fn options(answer: &str) -> Vec<ListedOption> {
 
 /// Returns the part of an answer before its options.
 pub(super) fn before_options(answer: &str) -> &str {
-    let is_first = |line: &&str| labelled(line).is_some_and(|(label, _)| matches!(label.as_str(), "1" | "a" | "가"));
+    let is_first = |line: &&str| labelled(line).is_some_and(|(label, _)| is_first_label(&label));
     let first = answer.lines().flat_map(split_at_labels).find(is_first);
     let sentence = || options_of_sentence(answer).map(|(sentence, _)| sentence);
-    first.or_else(sentence).and_then(|line| answer.split(line).next()).unwrap_or(answer)
+    first.or_else(sentence).and_then(|line| before(answer, line)).unwrap_or(answer)
+}
+
+fn before<'a>(answer: &'a str, part: &str) -> Option<&'a str> {
+    answer.find(part).map(|at| &answer[..at])
+}
+
+fn is_first_label(label: &str) -> bool {
+    matches!(label, "1" | "a" | "가")
 }
 
 /// Returns the last sentence that names two options, and these: "Two ways: store every snapshot, or recompute them."
@@ -76,15 +83,15 @@ fn options_of_sentence(answer: &str) -> Option<(&str, [ListedOption; 2])> {
 pub(in crate::host) fn before_lettered_options(answer: &str) -> &str {
     static WHICH: WordList = WordList::phrases("which|prefer| or |어느|어떤|뭘로|무엇으로");
     let asks = || last_question(answer).is_some_and(|question| WHICH.occurs_in(&question.to_lowercase()));
-    if announces_steps(answer) || !presents_alternatives(answer) && !asks() {
+    if !presents_alternatives(answer) && !asks() {
         return answer;
     }
-    let lettered = answer.lines().find_map(|line| {
+    let is_lettered = |part: &&str| labelled(part).is_some_and(|(label, _)| label != "1" && is_first_label(&label));
+    let first = answer.lines().filter(|line| !announces_steps(line)).find_map(|line| {
         let parts = split_at_labels(line);
-        let is_lettered = |part: &&str| labelled(part).is_some_and(|(label, _)| matches!(label.as_str(), "a" | "가"));
         (parts.len() > 1).then(|| parts.into_iter().find(is_lettered)).flatten()
     });
-    lettered.and_then(|part| answer.split(part).next()).unwrap_or(answer)
+    first.and_then(|part| before(answer, part)).unwrap_or(answer)
 }
 
 /// Splits a line before the labels of options within it: "a) … b) …", "(가) … (나) …", "Two ways. A. … B. …".
@@ -92,14 +99,7 @@ fn split_at_labels(line: &str) -> Vec<&str> {
     const LABELS: [&str; 4] = ["abcde", "ABCDE", "12345", "가나다라마"];
     const STYLES: [(&str, &str); 3] = [("(", ")"), ("", ")"), ("", ".")];
     for (labels, (before, after)) in LABELS.iter().flat_map(|labels| STYLES.map(|style| (labels, style))) {
-        let mut starts: Vec<usize> = Vec::new();
-        for label in labels.chars() {
-            let mark = format!("{before}{label}{after} ");
-            let from = starts.last().map_or(0, |start| start + mark.len());
-            let is_start = |at: &usize| line[..from + at].ends_with([' ', ':']) || from + at == 0;
-            let Some(at) = line[from..].match_indices(&mark).map(|(at, _)| at).find(is_start) else { break };
-            starts.push(from + at);
-        }
+        let starts = label_starts(line, labels, before, after);
         if starts.len() > 1 {
             let ends = starts.iter().skip(1).chain([&line.len()]).copied().collect::<Vec<_>>();
             let is_joint = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
@@ -111,11 +111,23 @@ fn split_at_labels(line: &str) -> Vec<&str> {
     vec![line]
 }
 
+/// Returns where a line has these labels in their order, such as "(a) ", "(b) ".
+fn label_starts(line: &str, labels: &str, before: &str, after: &str) -> Vec<usize> {
+    let mut starts: Vec<usize> = Vec::new();
+    for label in labels.chars() {
+        let mark = format!("{before}{label}{after} ");
+        let from = starts.last().map_or(0, |start| start + mark.len());
+        let is_start = |at: &usize| line[..from + at].ends_with([' ', ':']) || from + at == 0;
+        let Some(at) = line[from..].match_indices(&mark).map(|(at, _)| at).find(is_start) else { break };
+        starts.push(from + at);
+    }
+    starts
+}
+
 /// Returns a text without the question at its end.
 fn before_question(text: &str) -> &str {
-    let question =
-        sentences(text).last().filter(|last| last.trim_end().ends_with(['?', '？'])).map_or(0, |last| last.len());
-    if question < text.len() { &text[..text.len() - question] } else { text }
+    let question = sentences(text).pop().filter(|last| last.trim_end().ends_with(['?', '？'])).unwrap_or_default();
+    text.strip_suffix(question).filter(|rest| !rest.is_empty()).unwrap_or(text)
 }
 
 pub(super) fn announces_steps(text: &str) -> bool {
@@ -127,13 +139,13 @@ pub(super) fn announces_steps(text: &str) -> bool {
 pub(super) fn presents_alternatives(text: &str) -> bool {
     static WORDS: WordList = WordList::phrases(
         " two ways| three ways| two candidates| three candidates| ways out| options:| the options| two options| three options| alternatives| the question is| either |\
-         two representations| two realistic|가지가 있|가지입니다|가지예요|방법과 |선택지|후보는|둘 중|방법: |방법은 |候補は|方法は",
+         two representations| two realistic|가지가 있|가지입니다|가지예요|방법과 |선택지|후보는|둘 중|방법: |방법은 두 |방법은 둘|방법은 세 |방법은 셋|候補は|方法は",
     );
     let folded = format!(" {}", text.to_lowercase());
     WORDS.occurs_in(&folded) && !announces_steps(&folded)
 }
 
-/// Phrases that announce work to do, or work that is done.
+/// Phrases that announce work, results, causes or rules, which are no options.
 static STEPS: WordList = WordList::phrases(
     "causes|reasons:|done:|fixed:|rules:|원인|next step|next:|what's next|still to do|to do:|todo|remaining|what's left|left to do|still open|follow-up|plan:|\
      changes:|changed:|want me to|shall i|should i|like me to|i can:|남은|할 일|다음 |진행할까요|드릴까요",

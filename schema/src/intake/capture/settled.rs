@@ -107,7 +107,8 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
             settled.extend(done_as_ordered(asked, &memory.content, has_edited, &texts));
             settled.extend(done_in_code(&memory.content, &added_code(&changes), &texts));
         }
-        let edited: String = changes.iter().map(|row| row.memory.content.as_str()).collect();
+        let edited: Vec<&str> = changes.iter().map(|row| row.memory.content.as_str()).collect();
+        let edited = edited.join("\n");
         let lists = task_lists(rows, &open)?;
         let numbered = lists.iter().find(|list| list.is_numbered && list.answered_at < prompt.order());
         if let Some(list) = numbered.filter(|_| !has_failed) {

@@ -1,6 +1,7 @@
 //! Tasks that one answer listed: those that are done because only others are left, and those that a prompt ordered together.
 
 use super::reports::{is_no_report, leaves_something, lower_words, reports_an_end};
+use crate::model::tool_usage::files;
 use crate::model::word_list::WordList;
 use crate::prose::gist::list_item;
 use crate::prose::sentences::sentences;
@@ -140,9 +141,9 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
     if folded.contains(['?', '？']) || folded.chars().count() > LONGEST_LIST_ORDER {
         return Vec::new();
     }
-    let numbers: Vec<usize> =
-        sentences(&folded).into_iter().filter(|part| !LATER.occurs_in(part)).flat_map(ordered_numbers).collect();
-    let is_whole = numbers.is_empty() && WHOLE_LIST.occurs_in(&folded) || folded.contains("번부터");
+    let ordered: String = sentences(&folded).into_iter().filter(|part| !puts_off(part)).collect();
+    let numbers = ordered_numbers(&ordered);
+    let is_whole = numbers.is_empty() && WHOLE_LIST.occurs_in(&ordered) || ordered.contains("번부터");
     let is_ordered = |at: &usize| is_whole || numbers.contains(&(at + 1));
     let is_open = |part: &&str| is_no_report(part) || names_everything_left(part);
     let parts = sentences(answer).into_iter().flat_map(|sentence| sentence.split(", and "));
@@ -151,7 +152,7 @@ pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -
     let is_single = numbers.len() == 1 && !leaves_something(answer);
     // "2번은 30%로 지금 넣어주세요": what was changed is that item, in whatever words the answer reports it.
     let is_carried_out =
-        is_single && NOW.occurs_in(&folded) && edited.contains("Files modified: ") && !answer.contains(['?', '？']);
+        is_single && NOW.occurs_in(&folded) && files(edited).next().is_some() && !answer.contains(['?', '？']);
     let ends: Vec<Vec<String>> =
         reports.iter().filter(|part| is_single && reports_an_end(part)).map(|part| terms(part)).collect();
     let are_all_done = reports.iter().any(|part| ALL_DONE.occurs_in(&part.to_lowercase()));
@@ -182,8 +183,13 @@ pub fn done_by_number(prompt: &str, listed: &[&str]) -> Vec<usize> {
     (0..listed.len()).filter(|at| reports.iter().any(|part| reports_number(part, at + 1))).collect()
 }
 
-/// Phrases in lower case that put an item off, and those that do not.
-static LATER: WordList = WordList::phrases("내일|낼 |나중|다음 주|다음주|tomorrow|later|next week");
+/// Whether a sentence in lower case puts an item off.
+fn puts_off(folded: &str) -> bool {
+    static LATER: WordList = WordList::phrases("내일|나중|다음 주|다음주|tomorrow|later|next week");
+    LATER.occurs_in(folded) || folded.split_whitespace().any(|word| word == "낼")
+}
+
+/// Phrases in lower case that order something at once.
 static NOW: WordList = WordList::phrases("지금 |바로 | now| right away");
 
 /// The longest prompt that orders parts of a list, in characters.

@@ -92,29 +92,33 @@ fn composed_summary_is_first_without_a_lead() {
     assert!(lead_of_first(&written) > 0.0);
 }
 
-/// A score below the least one means that the summary is not shown.
+/// With a least score of 1.0, the summary is not shown.
 #[rstest]
-#[case::prompt(MemoryType::UserPrompt, "Why does the importer join on the tenant?", 0.3, 1)]
-#[case::open_task(MemoryType::Task, "test the importer", 0.3, 1)]
-#[case::something_else(MemoryType::Task, "test the importer of a tenant", 0.3, 2)]
-#[case::conclusion(MemoryType::Learning, "test the importer", 0.3, 2)]
-#[case::summary_is_not_shown(MemoryType::UserPrompt, "Why does the importer join on the tenant?", 1.0, 2)]
-fn text_that_a_shown_summary_repeats_is_no_hit(
+#[case::prompt(MemoryType::UserPrompt, "Why does the importer join on the tenant?", 0.3, (1, 2))]
+#[case::open_task(MemoryType::Task, "test the importer", 0.3, (1, 1))]
+#[case::something_else(MemoryType::Task, "test the importer of a tenant", 0.3, (2, 2))]
+#[case::conclusion(MemoryType::Learning, "test the importer", 0.3, (2, 2))]
+#[case::nothing_is_shown(MemoryType::UserPrompt, "Why does the importer join on the tenant?", 1.0, (2, 2))]
+fn text_that_a_shown_hit_of_its_session_repeats_is_no_hit(
     #[case] kind: MemoryType,
     #[case] repeated: &str,
     #[case] min_score: f64,
-    #[case] hits: usize,
+    #[case] (below_summary, below_answer): (usize, usize),
 ) {
     let text = "Why does the importer join on the tenant? Open: test the importer; read the tenant";
-    let mut summary = memory(MemoryType::SessionSummary, "a", text, 1, 0.6);
+    let answer = memory(MemoryType::AssistantResponse, "a", text, 1, 0.9);
+    let mut summary = memory(MemoryType::SessionSummary, "a", text, 1, 0.9);
     if let Passage::Memory(row) = &mut summary.passage {
         row.memory.attributes.auto = true;
     }
-    let question = "importer tenant";
-    let repeated = memory(kind, "a", repeated, 1, 0.6);
-    let mut ranked = rank(vec![summary, repeated], &context(&now()), &|_, _| false);
-    put_answers_first(&AskedText::of([question].into_iter()), &mut ranked, question, min_score);
-    assert_eq!(ranked.len(), hits);
+    let hits_below = |first: Candidate| {
+        let question = "importer tenant";
+        let repeated = memory(kind, "a", repeated, 1, 0.6);
+        let mut ranked = rank(vec![first, repeated], &context(&now()), &|_, _| false);
+        put_answers_first(&AskedText::of([question].into_iter()), &mut ranked, question, min_score);
+        ranked.len()
+    };
+    assert_eq!((hits_below(summary), hits_below(answer)), (below_summary, below_answer));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::*;
 #[case::both("Compare Hive with Drift for the upload in the docs", false)]
 #[case::another_subject("Paint the login button with Drift blue", false)]
 #[case::given_up("The upload stays as it is, never use Drift for that", false)]
+#[case::changed_because_of_speed("Hive is too slow for the upload, switch to Drift", true)]
 #[case::changed_with_a_reason("Hive loses runs before the upload when the app is killed, so switch to Drift", true)]
 #[case::also("Put the settings of the upload into Drift, too", false)]
 #[case::refused("We won't move the upload to Drift, whatever Ben says", false)]
