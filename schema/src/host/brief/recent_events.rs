@@ -150,7 +150,7 @@ impl RecentEvents {
                 abandoned.insert(answer);
             }
         }
-        // What was decided outlives its code, which may only have been repaired.
+        // A decision outlives its code, which may only have been repaired.
         for beginning in self.rewritten() {
             if let Some(report) = answer_to(beginning, &self.prompts, &self.answers) {
                 abandoned.insert_without_conclusions(report);

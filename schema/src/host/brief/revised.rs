@@ -17,7 +17,8 @@ use crate::store::MemoryRow;
 const LONGEST_CHOICE: usize = 160;
 
 /// Words of rules, which hold whatever is chosen.
-static RULE_WORDS: WordList = WordList::phrases(" always | never |from now on|앞으로|항상|반드시|무조건|절대로");
+static RULE_WORDS: WordList =
+    WordList::phrases(" always | never |from now on|앞으로|항상|반드시|무조건|절대로|는 절대 |은 절대 |도 절대 ");
 
 /// The fewest terms of a sentence that is about something else than the choice.
 const LEAST_BESIDES: usize = 3;

@@ -89,7 +89,7 @@ fn overwritten_value_is_not_shown() {
     assert!(shown.contains("again 4 times"), "{shown}");
 }
 
-/// What was decided may only have been repaired.
+/// The later turn may only have repaired it.
 #[test]
 fn report_of_a_turn_that_was_rewritten_is_not_shown() {
     let mut fixture = BriefFixture::new(&[]);
