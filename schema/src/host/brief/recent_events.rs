@@ -150,21 +150,21 @@ impl RecentEvents {
                 abandoned.insert(answer);
             }
         }
-        // A decision outlives its code, which may only have been repaired.
-        for beginning in self.rewritten() {
-            if let Some(report) = answer_to(beginning, &self.prompts, &self.answers) {
-                abandoned.insert_without_conclusions(report);
-                if beginning.memory.kind == MemoryType::UserPrompt {
-                    abandoned.keep(report.order(), beginning.memory.content.clone());
-                }
-            }
-        }
         for choice in revised_choices(&self.prompts, &self.answers) {
             for row in choice.turns {
                 abandoned.insert(row);
                 if let Some(besides) = &choice.besides {
                     abandoned.keep(row.order(), besides.clone());
                 }
+            }
+        }
+        for beginning in self.rewritten() {
+            let report = answer_to(beginning, &self.prompts, &self.answers);
+            let Some(report) = report.filter(|report| !abandoned.contains(report.order())) else { continue };
+            abandoned.insert_without_conclusions(report);
+            // A decision outlives its code, which may only have been repaired.
+            if beginning.memory.kind == MemoryType::UserPrompt {
+                abandoned.keep(report.order(), beginning.memory.content.clone());
             }
         }
         abandoned
