@@ -12,7 +12,7 @@ use crate::model::word_list::WordList;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::one_off::is_one_off_request;
-use crate::prose::sentences::sentences;
+use crate::prose::sentences::{in_lower_case, sentences};
 use crate::prose::small_talk::is_small_talk;
 use crate::prose::terms::{is_hangul, terms};
 pub use agreement::agrees;
@@ -177,7 +177,7 @@ fn is_no_pick(rest: &str) -> bool {
     static DOUBTS: WordList = WordList::phrases(
         "not now|not yet|let me ask|it failed|revert that|undo that|must be undone|pros and cons|별로|부담스|부담돼|안 되|안돼|되돌려",
     );
-    let Some(said) = sentences(rest).first().map(|said| said.trim().to_lowercase().replace('’', "'")) else {
+    let Some(said) = sentences(rest).first().map(|said| in_lower_case(said.trim())) else {
         return false;
     };
     let mut words = said.split_whitespace();
@@ -243,7 +243,7 @@ pub fn may_choose(prompt: &str) -> bool {
 fn rejects(clause: &str) -> bool {
     static WORDS: WordList =
         WordList::words("not no nor neither never without except but drop avoid skip reject don't won't isn't");
-    let folded = clause.to_lowercase().replace('’', "'");
+    let folded = in_lower_case(clause);
     let mut words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
     words.any(|word| WORDS.contains(word)) || ["말고", "빼고", "아니", "제외"].iter().any(|word| folded.contains(word))
 }

@@ -1,6 +1,7 @@
 //! Recognises what work waits for, and what comes after that: "Once Ines has allowed it, the tap can be published."
 
 use crate::model::word_list::WordList;
+use crate::prose::sentences::in_lower_case;
 
 /// Filler words before a statement.
 static LEAD_INS: WordList = WordList::phrases(
@@ -68,7 +69,7 @@ static NO_CONDITIONS: WordList = WordList::words("화면 장면 측면 표면 �
 /// Whether a sentence says what the work waits for, or, in an answer, what comes after that. Orders of a person are no steps that are left.
 pub(crate) fn names_pending(sentence: &str, is_said_by_person: bool) -> bool {
     let sentence = without_quotations(sentence);
-    let folded = sentence.trim().to_lowercase().replace('’', "'");
+    let folded = in_lower_case(sentence.trim());
     if folded.ends_with(['?', '？']) || NOT_SO.occurs_in(&folded) {
         return false;
     }

@@ -24,6 +24,11 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
     parts
 }
 
+/// Returns a text in lower case, with plain apostrophes.
+pub(crate) fn in_lower_case(text: &str) -> String {
+    text.to_lowercase().replace('’', "'")
+}
+
 /// Whether the period after this text belongs to an abbreviation or to the number of a list item.
 fn is_abbreviation(before: &str) -> bool {
     let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();

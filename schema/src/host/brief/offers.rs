@@ -2,7 +2,7 @@
 
 use crate::host::choice::before_lettered_options;
 use crate::model::word_list::WordList;
-use crate::prose::sentences::sentences;
+use crate::prose::sentences::{in_lower_case, sentences};
 use crate::prose::terms::terms;
 
 /// The most words of a closing question that only asks about the sentence before it: "Does that sound sensible?"
@@ -33,7 +33,7 @@ static INTRODUCES_OPTIONS: WordList = WordList::phrases(
 pub(super) fn without_offers(answer: &str) -> Option<String> {
     let all = sentences(before_lettered_options(answer));
     let asked_about = all.len().checked_sub(2).map(|at| all[at]).filter(|_| refers_back(all[all.len() - 1]));
-    let options = all.iter().position(|sentence| introduces_options(&fold(sentence)));
+    let options = all.iter().position(|sentence| introduces_options(&in_lower_case(sentence)));
     let described = &all[..options.unwrap_or(all.len())];
     let kept = described.iter().filter(|sentence| !is_offer(sentence) && asked_about != Some(**sentence));
     let kept: String = kept.copied().collect();
@@ -42,7 +42,7 @@ pub(super) fn without_offers(answer: &str) -> Option<String> {
 
 /// Whether a sentence proposes something or asks for a decision.
 fn is_offer(sentence: &str) -> bool {
-    let folded = fold(sentence);
+    let folded = in_lower_case(sentence);
     is_question(sentence) || OFFERS.occurs_in(&folded) || OPTIONS.occurs_in(&folded) || names_alternatives(&folded)
 }
 
@@ -69,11 +69,7 @@ fn introduces_options(folded: &str) -> bool {
 /// Whether a closing question asks about the sentence before it, and offers nothing else: "해볼까요?", but not "Shall I add a limit?".
 fn refers_back(closing: &str) -> bool {
     let words = closing.split_whitespace().count();
-    is_question(closing) && (words == 1 || words <= LONGEST_CLOSING && !OFFERS.occurs_in(&fold(closing)))
-}
-
-pub(super) fn fold(sentence: &str) -> String {
-    sentence.to_lowercase().replace('’', "'")
+    is_question(closing) && (words == 1 || words <= LONGEST_CLOSING && !OFFERS.occurs_in(&in_lower_case(closing)))
 }
 
 /// Returns the sentences to keep, or `None` if they say nothing.

@@ -6,9 +6,9 @@ use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use super::abandoned::answer_to;
-use super::offers::{fold, kept_sentences};
+use super::offers::kept_sentences;
 use crate::model::word_list::WordList;
-use crate::prose::sentences::sentences;
+use crate::prose::sentences::{in_lower_case, sentences};
 use crate::prose::supersession::{Statement, is_plain};
 use crate::prose::terms::{ProseToken, terms, tokens};
 use crate::store::MemoryRow;
@@ -103,7 +103,7 @@ impl<'r> OfferedChoice<'r> {
         let done = answer.map(|answer| all_terms(&answer.memory.content)).unwrap_or_default();
         let is_besides = |sentence: &str| {
             let terms = all_terms(sentence);
-            let is_rule = RULE_WORDS.occurs_in(&format!(" {} ", fold(sentence)));
+            let is_rule = RULE_WORDS.occurs_in(&format!(" {} ", in_lower_case(sentence)));
             is_rule || terms.len() >= LEAST_BESIDES && terms.is_disjoint(&offered) && terms.is_disjoint(&asked)
         };
         let besides = kept_sentences(text, is_besides);
@@ -129,7 +129,7 @@ impl<'r> OfferedChoice<'r> {
 fn taken_names(sentence: &str, answered: &HashSet<String>, is_offered_name: impl Fn(&String) -> bool) -> Vec<String> {
     static BEFORE: WordList = WordList::words("on to with by use using via in make it write");
     static REFUSES: WordList = WordList::phrases("we won't |i won't |we wouldn't |i wouldn't ");
-    let folded = fold(sentence);
+    let folded = in_lower_case(sentence);
     let said = folded.trim().trim_end_matches(['.', '!', ' ']);
     if said.ends_with(" too") || format!(" {said} ").contains(" also ") || REFUSES.begins(said) {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! Finds the recommendation that a prompt agrees to: "convinced" after "I'd keep linear scan".
 
 use crate::model::word_list::WordList;
-use crate::prose::sentences::sentences;
+use crate::prose::sentences::{in_lower_case, sentences};
 
 /// Words of agreement, and words that may stand next to them.
 static AGREES: WordList = WordList::words(
@@ -40,7 +40,7 @@ pub(super) fn without_agreement(clause: &str) -> String {
 
 /// Whether a prompt only agrees.
 pub fn agrees(prompt: &str) -> bool {
-    let folded = prompt.to_lowercase().replace('’', "'");
+    let folded = in_lower_case(prompt);
     let words = || folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     !folded.contains('?')
         && words().any(|word| AGREES.contains(word))
@@ -54,7 +54,7 @@ pub(super) fn recommendation(answer: &str) -> Option<String> {
 }
 
 fn recommends(sentence: &str) -> bool {
-    let folded = sentence.to_lowercase().replace('’', "'");
+    let folded = in_lower_case(sentence);
     let said = BEGINS.iter().find_map(|begin| folded.strip_prefix(begin));
     let is_advice = said.is_some_and(|said| !NO_ADVICE.begins(said));
     !folded.ends_with(['?', '？', ':']) && (is_advice || ENDS.ends(folded.trim_end_matches('.')))

@@ -3,7 +3,7 @@
 use crate::model::word_list::WordList;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
-use crate::prose::sentences::sentences;
+use crate::prose::sentences::{in_lower_case, sentences};
 
 /// The longest option and question that are shown, in characters.
 pub(super) const LONGEST_OPTION: usize = 160;
@@ -131,7 +131,7 @@ fn before_question(text: &str) -> &str {
 }
 
 pub(super) fn announces_steps(text: &str) -> bool {
-    let folded = text.to_lowercase().replace('’', "'");
+    let folded = in_lower_case(text);
     STEPS.occurs_in(&folded)
 }
 

@@ -1,6 +1,7 @@
 //! Parses a clause that names options by label or place: "2", "Option D", "the second one", "A and C", "둘 다", "2번이랑 3번".
 
 use crate::model::word_list::WordList;
+use crate::prose::sentences::in_lower_case;
 
 /// The options that a clause names.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ static FILLERS: WordList = WordList::words(
 
 /// Returns the words of a clause in lower case, without the ends of contractions, so that "I'd" does not name option D.
 fn words(clause: &str) -> Vec<String> {
-    let folded = clause.to_lowercase().replace('’', "'").replace([',', '&', '+'], " and ").replace(" 번", "번");
+    let folded = in_lower_case(clause).replace([',', '&', '+'], " and ").replace(" 번", "번");
     let words = folded.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '%'));
     let mut found: Vec<String> = Vec::new();
     for word in words.map(|word| word.trim_matches('\'')).filter(|word| !word.is_empty()) {

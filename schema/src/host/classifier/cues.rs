@@ -1,6 +1,7 @@
 //! Words that announce a conclusion. They do not make one ("we have not decided to …"), but a sentence with one needs less confidence.
 
 use crate::model::word_list::WordList;
+use crate::prose::sentences::in_lower_case;
 
 /// The classes of the network that are conclusions: the indexes of their types in `KINDS`.
 pub(super) const DECISION: usize = 0;
@@ -75,7 +76,7 @@ const LONGEST_LEAD: usize = 80;
 
 /// Returns the kind of conclusion that a sentence states by its opening.
 pub(super) fn stated_kind(sentence: &str) -> Option<usize> {
-    let low = sentence.trim_start_matches(['-', '*', ' ']).to_lowercase().replace('’', "'");
+    let low = in_lower_case(sentence.trim_start_matches(['-', '*', ' ']));
     OPENINGS.iter().position(|openings| openings.begins(&low))
 }
 
@@ -186,7 +187,7 @@ pub(super) fn has_cue(kind: usize, sentence: &str) -> bool {
 
 /// Whether a text has one of the listed cues. English ones must be whole words.
 pub(super) fn has_listed(cues: &WordList, text: &str) -> bool {
-    let low = text.to_lowercase().replace('’', "'");
+    let low = in_lower_case(text);
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let is_whole =
         |at: usize, end: usize| !is_word(low[..at].chars().next_back()) && !is_word(low[end..].chars().next());

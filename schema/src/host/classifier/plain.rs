@@ -4,6 +4,7 @@
 
 use super::cues::{CONVENTION, DECISION, LEARNING, PREFERENCE, has_listed, stated_kind};
 use crate::model::word_list::WordList;
+use crate::prose::sentences::in_lower_case;
 
 /// Words before the statement, which say nothing: "OK, then let's …".
 static LEAD_INS: WordList = WordList::phrases(
@@ -93,7 +94,7 @@ static OBLIGATIONS: WordList = WordList::words("always must never should 금지 
 
 /// Returns the kind of conclusion that a person states in plain words, as an index of `KINDS`.
 pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
-    let folded = sentence.to_lowercase().replace('’', "'").replace("let us ", "let's ");
+    let folded = in_lower_case(sentence).replace("let us ", "let's ");
     let said = without_topic(without_lead_ins(folded.trim_start_matches(['-', '*', ' '])));
     if is_rule_of_order(said) {
         return Some(CONVENTION);
@@ -110,7 +111,7 @@ pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
 /// Returns the kind of what a person asks to remember, as an index of `KINDS`: a convention if it obliges, else a learning, unless its own
 /// words say more.
 pub(super) fn kind_to_remember(sentence: &str) -> Option<usize> {
-    let folded = sentence.to_lowercase().replace('’', "'");
+    let folded = in_lower_case(sentence);
     let said = without_lead_ins(folded.trim_start_matches(['-', '*', ' ']));
     let rest = KEEP.iter().find_map(|opening| said.strip_prefix(opening))?;
     let plain = || if has_listed(&OBLIGATIONS, rest) { CONVENTION } else { LEARNING };
@@ -127,7 +128,7 @@ pub(super) fn is_preference(sentence: &str) -> bool {
     static KOREAN_SELF: WordList = WordList::phrases("저는 |전 |나는 |난 ");
     static KOREAN_PREFERS: WordList = WordList::phrases("선호해|선호해요|선호합니다|선호한다|선호함");
     static KOREAN_BETTER: WordList = WordList::phrases("좋아|좋아요|좋습니다|좋다|더 편해|더 편해요|낫다|나아|나아요");
-    let folded = sentence.to_lowercase().replace('’', "'");
+    let folded = in_lower_case(sentence);
     let said = without_lead_ins(folded.trim_start_matches(['-', '*', ' ']));
     let said = FROM_NOW.iter().find_map(|opening| said.strip_prefix(opening)).unwrap_or(said);
     if has_listed(&DOUBTS, said) {
@@ -242,7 +243,7 @@ pub(super) fn promises_a_rule(sentence: &str) -> bool {
     static PROMISES: WordList =
         WordList::phrases("from now on i'll |from now on, i'll |from now on i will |i'll always |i will always ");
     static REGULAR: WordList = WordList::phrases(" always | never | every | each | before | after | whenever ");
-    let folded = sentence.to_lowercase().replace('’', "'");
+    let folded = in_lower_case(sentence);
     let bare = folded.trim_end_matches(['.', '!', ' ']);
     PROMISES.begins(&folded) && REGULAR.occurs_in(&folded)
         || folded.starts_with("앞으로 ") && folded.contains(" 항상 ") && bare.ends_with("겠습니다")

@@ -5,7 +5,7 @@ use super::choices::{DECIDING_ENDINGS, is_decided};
 use super::given_up::{GivenUp, Scope};
 use crate::model::word_list::WordList;
 use crate::prose::one_off::is_one_off_request;
-use crate::prose::sentences::sentences;
+use crate::prose::sentences::{in_lower_case, sentences};
 use crate::prose::terms::{ProseToken, tokens};
 
 /// Returns the statements in a prompt or an answer that give something up or change it, even if they are no conclusions: "no, back to
@@ -67,7 +67,7 @@ pub fn left_for_another(prompt: &str) -> Option<Statement> {
 }
 
 fn complains(sentence: &str) -> bool {
-    let lower = sentence.to_lowercase().replace('’', "'");
+    let lower = in_lower_case(sentence);
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
     words.any(|word| COMPLAINTS.contains(word)) || KOREAN_COMPLAINTS.occurs_in(&lower)
 }

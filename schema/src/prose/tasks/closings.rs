@@ -6,7 +6,7 @@ use super::compared::ComparedTask;
 use super::lists::names_everything_left;
 use super::reports::{is_kana, is_no_report, leaves_something, reports_an_end, topic};
 use crate::model::word_list::WordList;
-use crate::prose::sentences::sentences;
+use crate::prose::sentences::{in_lower_case, sentences};
 use crate::prose::terms::{count_shared_terms, is_hangul, terms, terms_and_parts};
 
 /// Phrases that close a task, in lower case. Those with "two" or "both" close two.
@@ -76,7 +76,7 @@ static POINTS_BACK: WordList = WordList::words("it that those them this 그건 �
 /// Returns the task of the list before a prompt that the prompt drops, by its number or by a word that no other task has: "3 never gonna
 /// matter, kill it", "배지는 제조사마다 다르니 빼자".
 pub fn dropped(prompt: &str, answer: &str, listed: &[&str]) -> Option<usize> {
-    let folded = prompt.trim().to_lowercase().replace('’', "'");
+    let folded = in_lower_case(prompt.trim());
     if PUT_OFF.occurs_in(&folded) || folded.contains(['?', '？']) || folded.chars().count() > LONGEST_DROP {
         return None;
     }
@@ -150,7 +150,7 @@ const LONGEST_ORDER: usize = 60;
 ///
 /// `has_edited` says whether the turn changed files. Without that, all that is ordered must be in the task.
 pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&str]) -> Vec<usize> {
-    let folded = prompt.trim().to_lowercase().replace('’', "'");
+    let folded = in_lower_case(prompt.trim());
     let words = || folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
     let is_no_order = folded.contains(['?', '？', '\n']) || words().any(|word| NO_ORDERS.contains(word));
     let is_no_order = is_no_order || KOREAN_NO_ORDERS.occurs_in(&folded);

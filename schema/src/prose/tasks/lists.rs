@@ -4,7 +4,7 @@ use super::reports::{is_no_report, leaves_something, lower_words, reports_an_end
 use crate::model::tool_usage::files;
 use crate::model::word_list::WordList;
 use crate::prose::gist::list_item;
-use crate::prose::sentences::sentences;
+use crate::prose::sentences::{in_lower_case, sentences};
 use crate::prose::terms::{count_shared_terms, terms};
 
 /// Phrases in lower case before and after a complete list of what is left.
@@ -77,7 +77,7 @@ pub fn names_everything_left(sentence: &str) -> bool {
 
 /// Returns what a sentence names as everything that is left, in lower case.
 fn everything_left(sentence: &str) -> Option<String> {
-    let folded = sentence.trim().to_lowercase().replace('’', "'");
+    let folded = in_lower_case(sentence.trim());
     if folded.contains(['?', '？']) {
         return None;
     }
@@ -96,7 +96,7 @@ fn everything_left(sentence: &str) -> Option<String> {
 
 /// Returns the remaining tasks that a sentence lists, in lower case, as in `Still left: the key and the man page`.
 fn listed_left(sentence: &str) -> Option<String> {
-    let folded = sentence.trim().to_lowercase().replace('’', "'");
+    let folded = in_lower_case(sentence.trim());
     let behind = || LEFT_LISTED.iter().find_map(|phrase| folded.split_once(phrase));
     let (before, named) = folded.strip_suffix(" are left.").map(|named| ("", named)).or_else(behind)?;
     (!folded.contains(['?', '？']) && !CONDITIONS.occurs_in(before)).then(|| named.to_owned())
@@ -137,7 +137,7 @@ static ALL_DONE: WordList = WordList::phrases(
 /// Returns which of the tasks of one list an answer reports as done, after a prompt that ordered them together: "do 1 and 2", "finish the
 /// leftovers". `edited` has the changes of the turn. Tasks are in the order of the list.
 pub fn done_of_list(prompt: &str, answer: &str, edited: &str, listed: &[&str]) -> Vec<usize> {
-    let folded = prompt.trim().to_lowercase().replace('’', "'");
+    let folded = in_lower_case(prompt.trim());
     if folded.contains(['?', '？']) || folded.chars().count() > LONGEST_LIST_ORDER {
         return Vec::new();
     }

@@ -1,6 +1,7 @@
 //! Recognises sentences that report that something happened.
 
 use crate::model::word_list::WordList;
+use crate::prose::sentences::in_lower_case;
 use crate::prose::terms::{ProseToken, is_hangul, terms, tokens};
 
 /// Removes what others said, and the Korean particle after it: `You said: "it is done"`.
@@ -130,7 +131,7 @@ pub(super) fn leaves_something(answer: &str) -> bool {
     static PHRASES: WordList = WordList::phrases(
         "to do|next:|start on|i start|아직|남은|남았|안 됐|안 됩|안 돼|못 |못했|못하|않았|실패|내일|일부만|まだ|残り|明日|ません|失敗",
     );
-    let folded = answer.to_lowercase().replace('’', "'");
+    let folded = in_lower_case(answer);
     let mut words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
     folded.contains(['?', '？'])
         || PHRASES.occurs_in(&folded)
