@@ -92,13 +92,13 @@ fn composed_summary_is_first_without_a_lead() {
     assert!(lead_of_first(&written) > 0.0);
 }
 
-/// With a least score of 1.0, the summary is not shown.
+/// With a least score of 2.0, nothing is shown.
 #[rstest]
 #[case::prompt(MemoryType::UserPrompt, "Why does the importer join on the tenant?", 0.3, (1, 2))]
 #[case::open_task(MemoryType::Task, "test the importer", 0.3, (1, 1))]
 #[case::something_else(MemoryType::Task, "test the importer of a tenant", 0.3, (2, 2))]
 #[case::conclusion(MemoryType::Learning, "test the importer", 0.3, (2, 2))]
-#[case::nothing_is_shown(MemoryType::UserPrompt, "Why does the importer join on the tenant?", 1.0, (2, 2))]
+#[case::nothing_is_shown(MemoryType::UserPrompt, "Why does the importer join on the tenant?", 2.0, (2, 2))]
 fn text_that_a_shown_hit_of_its_session_repeats_is_no_hit(
     #[case] kind: MemoryType,
     #[case] repeated: &str,
