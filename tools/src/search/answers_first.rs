@@ -42,20 +42,24 @@ pub(super) fn put_answers_first(asked: &AskedText, ranked: &mut Vec<RankedCandid
 /// that left it.
 fn drop_repeated(ranked: &mut Vec<RankedCandidate>, min_score: f64) {
     let rows: Vec<Option<&MemoryRow>> = ranked.iter().map(RankedCandidate::row).collect();
-    let is_shown = |at: usize| f64::from(ranked[at].score) >= min_score;
-    let is_repeated = |at: usize, row: &MemoryRow| {
+    let is_shown = |at: &usize| f64::from(ranked[*at].score) >= min_score;
+    let shown = (0..rows.len()).filter(is_shown).filter_map(|at| Some((at, &rows[at]?.memory)));
+    let repeating: Vec<(usize, &Memory)> = shown
+        .filter(|(_, memory)| memory.is_composed_summary() || memory.kind == MemoryType::AssistantResponse)
+        .collect();
+    let is_repeated = |at: &usize| {
+        let Some(row) = rows[*at] else { return false };
         let Memory { kind, session_id, content, .. } = &row.memory;
         let is_task = row.is_open_task();
-        let repeats = |before: &MemoryRow| {
-            let before = &before.memory;
-            let may_repeat = before.is_composed_summary() || is_task && before.kind == MemoryType::AssistantResponse;
-            may_repeat && before.session_id == *session_id && before.content.contains(content.trim())
+        let repeats = |before: &Memory| {
+            (is_task || before.is_composed_summary())
+                && before.session_id == *session_id
+                && before.content.contains(content.trim())
         };
-        let may_be_repeated = is_task || *kind == MemoryType::UserPrompt;
-        may_be_repeated && (0..at).any(|before| is_shown(before) && rows[before].is_some_and(repeats))
+        (is_task || *kind == MemoryType::UserPrompt)
+            && repeating.iter().take_while(|(before, _)| before < at).any(|(_, before)| repeats(before))
     };
-    let is_dropped = |at: &usize| rows[*at].is_some_and(|row| is_repeated(*at, row));
-    let dropped: Vec<usize> = (0..rows.len()).filter(is_dropped).collect();
+    let dropped: Vec<usize> = (0..rows.len()).filter(is_repeated).collect();
     dropped.into_iter().rev().for_each(|at| drop(ranked.remove(at)));
 }
 
