@@ -472,11 +472,19 @@ mod tests {
     #[case::ruled_out("a. was ruled out yesterday", LETTERS, None)]
     #[case::several("A, B and C all need a review by Dana", LETTERS, None)]
     #[case::none_of_two("A, B 둘 다 별로네요", LETTERS, None)]
-    #[case::done_things(
-        "b, revert that please",
-        "Done: (a) renamed the column, (b) dropped the index. Anything else?",
-        None
+    #[case::with_a_rejected_one("B, not A", LETTERS, Some("Chosen: a budget of 10 % of calls, not A"))]
+    #[case::with_a_limit(
+        "B. don't touch the API",
+        LETTERS,
+        Some("Chosen: a budget of 10 % of calls, don't touch the API")
     )]
+    #[case::with_a_number(
+        "2. 5 seconds is enough",
+        LIST,
+        Some("Chosen: config-rs, the older crate. 5 seconds is enough")
+    )]
+    #[case::korean_with_a_later_step("1번. 캐시는 나중에", KOREAN, Some("선택: 마지막 저장이 이긴다. 캐시는 나중에"))]
+    #[case::done_things("b", "Done: (a) renamed the column, (b) dropped the index. Anything else?", None)]
     #[case::causes("b, yes, check it", "Possible causes: (a) the DNS cache, (b) the pool. Which is likely?", None)]
     #[case::before_a_question(
         "(b)",

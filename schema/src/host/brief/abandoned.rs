@@ -1,5 +1,6 @@
 //! Turns whose decisions no longer hold, even if the later ones use other words: all their files were removed from git, their commit was
-//! reverted, the next prompt takes them back, a later one revises what they chose, or a later turn rewrote their code, which hides only the report.
+//! reverted, the next prompt takes them back, or a later one revises what they chose. If a later turn rewrote their code, only their report is
+//! hidden.
 
 use std::collections::{HashMap, HashSet};
 

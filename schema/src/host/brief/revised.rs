@@ -1,4 +1,5 @@
-//! Choices that a later prompt revises: it takes a name that the offer had and the choice left, and does not name the chosen one, unless it says that something changes.
+//! Choices that a later prompt revises: it takes a name that the offer had and the choice left, and does not name the chosen one, unless it
+//! says that something changes.
 //!
 //! "SQLite needs no server, Postgres scales. – SQLite then. – … – Let's build the reports on Postgres."
 

@@ -177,7 +177,7 @@ fn below_heading(sentence: &str) -> Option<&str> {
 
 /// Returns a line in lower case without the signs around it, such as a colon.
 fn bare(line: &str) -> String {
-    line.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
+    in_lower_case(line.trim_matches(|c: char| !c.is_alphanumeric()))
 }
 
 /// Whether a sentence has a cue of a kind.
