@@ -12,8 +12,11 @@ mod offers;
 mod personal;
 mod recent_events;
 mod revised;
+mod turns;
+mod validity;
 mod work;
 
+use std::cell::LazyCell;
 use std::path::Path;
 
 use crate::host::hook::SessionSource;
@@ -23,6 +26,7 @@ use crate::store::{Store, StoreError};
 
 use budget::{BriefSection, Filled, LONGEST_LINE, fill};
 use knowledge::Knowledge;
+use validity::Validity;
 
 /// The size of a brief from which it explains how to find more, and the longest name of a project, in characters.
 const EXPLAINED_SIZE: usize = 500;
@@ -31,6 +35,10 @@ const LONGEST_PROJECT: usize = 40;
 /// How many of the last sessions have their open tasks listed; one that continues is one of them. Most older tasks are done, so they are only
 /// counted, unless somebody saved them on purpose.
 const LISTED_SESSIONS: usize = 2;
+
+/// The most turns of the last sessions that are composed, with space for them and without.
+const MOST_TURNS: usize = 24;
+const FEW_TURNS: usize = 3;
 
 /// The input for a brief.
 #[derive(Debug, Clone, Copy)]
@@ -79,31 +87,29 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     let own = if continues { rows.session(session_id)?.map(|session| session.started) } else { None };
     let tasks = knowledge.tasks(since.map(|since| own.map_or(since, |own| since.min(own))));
     let mut sections = vec![problems, long_term];
-    let details = match source {
+    let validity = LazyCell::new(|| Validity::new(&knowledge, &sessions));
+    // A person who clears a session wants no turn of it.
+    let cleared =
+        if source == SessionSource::Clear { work::cleared_session(rows, session_id, &sessions)? } else { None };
+    match source {
         SessionSource::Compact => {
             sections.extend(work::this_session(rows, session_id, &knowledge)?);
             sections.push(tasks);
-            work::earlier(&sessions, &knowledge).into()
         }
-        // A person who clears a session wants no turn of it.
         SessionSource::Clear => {
             sections.push(tasks);
-            let cleared = work::cleared_session(rows, session_id, &sessions)?;
             if let Some(cleared) = cleared.filter(|_| finds_conclusions) {
                 sections.push(cleared::section(rows, cleared, &sessions, &knowledge)?);
             }
-            work::before_cleared(&sessions, cleared.is_some(), &knowledge).into()
         }
         SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
             if source == SessionSource::Resume {
                 sections.extend(work::resumed(rows, session_id, &knowledge)?);
             }
             sections.push(tasks);
-            let found = work::sessions(&sessions, &knowledge);
-            sections.extend(found.outlines);
-            vec![found.turns]
+            sections.extend(work::last_and_earlier(&sessions, &validity));
         }
-    };
+    }
     sections.push(knowledge.decisions());
     sections.push(knowledge.preferences());
     sections.extend(personal);
@@ -112,13 +118,23 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     if !continues && source != SessionSource::Clear {
         sections.push(work::failing_in_last(&sessions, &knowledge));
     }
-    sections.extend(details);
     let opening = opening(&shortened(&project, LONGEST_PROJECT), source, size);
     let around = opening.chars().count() + CLOSING.len();
     let space = size.saturating_sub(around);
-    // Reading older sessions takes time, so only if there is space for them.
-    if sections.iter().map(BriefSection::size).sum::<usize>() < space {
-        sections.extend(work::older(rows, session_id, sessions, &knowledge)?);
+    let has_space = |sections: &[BriefSection]| sections.iter().map(BriefSection::size).sum::<usize>() < space;
+    // Turns and older sessions take time, so most of them are only read if there is space for them.
+    let most = if has_space(&sections) { MOST_TURNS } else { FEW_TURNS };
+    match source {
+        SessionSource::Compact => sections.extend(work::earlier(&sessions, &validity, most)),
+        SessionSource::Clear => {
+            sections.extend(work::before_cleared(&sessions[usize::from(cleared.is_some())..], &validity, most));
+        }
+        SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
+            sections.push(work::turns(&sessions, &validity, most));
+        }
+    }
+    if has_space(&sections) {
+        sections.extend(work::older(rows, session_id, &sessions, &knowledge)?);
     }
     let Filled { text, ids } = fill(sections, space);
     Ok((!text.is_empty()).then(|| Brief { text: opening + &text + CLOSING, ids }))

@@ -39,6 +39,7 @@ mod reversals;
 /// The parts of a statement that are compared.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Statement {
+    /// Sorted.
     terms: Vec<String>,
     quantities: Vec<(f64, String)>,
     topic_numbers: Vec<TopicNumber>,
@@ -114,6 +115,14 @@ impl Statement {
         self.changes
     }
 
+    fn has_term(&self, term: &String) -> bool {
+        self.terms.binary_search(term).is_ok()
+    }
+
+    fn has_terms(&self, terms: &[String]) -> bool {
+        terms.iter().all(|term| self.has_term(term))
+    }
+
     /// Whether it gives up something with this term.
     pub(crate) fn gives_up_term(&self, term: &String) -> bool {
         self.given_up.iter().any(|given_up| given_up.terms.contains(term))
@@ -147,7 +156,7 @@ impl Statement {
     /// Whether it gives up a name or a quantity of the older statement.
     fn gives_up_a_name(&self, older: &Self) -> bool {
         self.given_up.iter().filter(|given_up| matches!(given_up.scope, Scope::All | Scope::Removed)).any(|given_up| {
-            let has_name = given_up.names.iter().any(|name| older.terms.contains(name));
+            let has_name = given_up.names.iter().any(|name| older.has_term(name));
             let is_all_of_it = given_up.scope == Scope::All
                 || given_up.terms.iter().all(|term| given_up.names.contains(term) || PARTS.contains(term));
             let has_quantity = given_up
@@ -169,22 +178,27 @@ impl Statement {
                 let is_unit = |other: &String| other == unit || is_restated && (unit.is_empty() || other.is_empty());
                 older.quantities.iter().any(|(other, of)| other == number && is_unit(of))
             };
-            let has_all =
-                given_up.terms.iter().all(|term| older.terms.contains(term)) && given_up.quantities.iter().all(has);
+            // Most pairs are decided here.
+            if !older.has_terms(&given_up.terms)
+                || !given_up.quantities.iter().all(has)
+                || !older.has_terms(&given_up.subject)
+            {
+                return false;
+            }
+            if given_up.scope == Scope::Sentence {
+                return true;
+            }
             let gives_it_up_as_well = older.given_up.iter().any(|other| {
                 other.terms.iter().any(|term| given_up.terms.contains(term))
                     || other.quantities.iter().any(|quantity| given_up.quantities.contains(quantity))
             });
-            let mentions_subject = given_up.subject.iter().all(|term| older.terms.contains(term));
-            let others = self.terms.iter().filter(|term| !given_up.terms.contains(term) && older.terms.contains(term));
-            let has_name = || is_restated && given_up.names.iter().any(|name| older.terms.contains(name));
+            let others = self.terms.iter().filter(|term| !given_up.terms.contains(term) && older.has_term(term));
+            let has_name = || is_restated && given_up.names.iter().any(|name| older.has_term(name));
             let shares_another = others.count() >= if is_restated { RESTATED } else { 1 } || has_name();
-            let is_enough = given_up.scope == Scope::Sentence
-                || shares_another
+            let is_enough = shares_another
                 || given_up.scope == Scope::All && !given_up.terms.is_empty()
                 || self.is_only_choice() && older.choices.iter().any(|name| given_up.terms.contains(name));
-            let differs = given_up.scope == Scope::Sentence || !gives_it_up_as_well;
-            has_all && differs && mentions_subject && is_enough
+            !gives_it_up_as_well && is_enough
         })
     }
 
@@ -212,7 +226,7 @@ impl Statement {
         // Numbers without a unit are versions, ports and counts, so they need more terms in common.
         let least = if old.1.is_empty() || !self.changes && numbers_of_unit.len() == 1 { 2 } else { 1 };
         // "The Android freeze slipped to 10 March" moves no other freeze.
-        let is_own = |term: &&String| !older.terms.contains(term) && !puts_off(term);
+        let is_own = |term: &&String| !older.has_term(term) && !puts_off(term);
         let is_moved = self.changes && old.1 == DATE && !self.terms.iter().any(|term| is_own(&term));
         common >= least && (is_same_subject || is_moved || numbers_of_unit.len() == 2)
     }
@@ -234,11 +248,11 @@ impl Statement {
             };
             // The reason may be about another use of the same thing.
             let mentions_subject =
-                given_up.subject.is_empty() || given_up.subject.iter().any(|term| older.terms.contains(term));
+                given_up.subject.is_empty() || given_up.subject.iter().any(|term| older.has_term(term));
             let is_chosen = !older.choices.is_empty() && older.choices.iter().all(|name| given_up.names.contains(name));
             // "5bp" is a number with an unknown unit.
             let is_number = |name: &&String| name.starts_with(|c: char| c.is_ascii_digit());
-            let has_name = given_up.names.iter().filter(is_number).any(|name| older.terms.contains(name));
+            let has_name = given_up.names.iter().filter(is_number).any(|name| older.has_term(name));
             mentions_subject && (is_chosen || has_name || given_up.quantities.iter().any(has_number))
         })
     }
@@ -246,7 +260,7 @@ impl Statement {
     /// Whether it returns to something that the older statement mentions. A conclusion must also choose something.
     fn returns_to_mentioned(&self, older: &Self, strictness: Strictness) -> bool {
         let is_decided = strictness == Strictness::Loose || older.can_replace();
-        let is_left = |term: &String| older.terms.contains(term) && !older.choices.contains(term);
+        let is_left = |term: &String| older.has_term(term) && !older.choices.contains(term);
         is_decided && older.returns_to.is_empty() && self.returns_to.iter().any(is_left)
     }
 

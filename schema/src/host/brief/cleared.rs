@@ -3,7 +3,7 @@
 
 use super::budget::{BriefSection, LONGEST_LINE};
 use super::knowledge::Knowledge;
-use super::work::Validity;
+use super::validity::Validity;
 use crate::host::classifier::{Conclusion, Speaker, takes_back};
 use crate::host::conclusions::{pending_sentences, possible_conclusions};
 use crate::host::session_record::SessionRecord;

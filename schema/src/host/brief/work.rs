@@ -2,16 +2,13 @@
 
 use super::budget::{BriefSection, LONGEST_LINE};
 use super::knowledge::Knowledge;
-use super::offers::{asks_to_choose, begins_with_pick, is_idea, is_question, kept_sentences, without_offers};
-use crate::host::classifier::{counts_steps, introduces_steps};
-use crate::host::session_record::{SessionRecord, TurnRecord, listed};
+use super::turns::{LONGEST_WHOLE_TITLE, Titles, turn_lines};
+use super::validity::{Validity, without_open_steps};
+use crate::host::session_record::{SessionRecord, listed};
 use crate::model::moment::Moment;
 use crate::prose::gist::shortened;
 use crate::prose::one_off::without_one_offs;
-use crate::prose::sentences::sentences;
-use crate::prose::small_talk::{is_idle, is_small_talk};
-use crate::prose::supersession::{Statement, StatementIndex, Strictness, without_replaced};
-use crate::prose::tasks::names_everything_left;
+use crate::prose::small_talk::is_idle;
 use crate::store::Rows;
 
 /// How many sessions are searched for real ones.
@@ -24,53 +21,35 @@ const SHOWN_SESSIONS: usize = 3;
 const SEARCHED_OLDER: usize = 30;
 const OLDER_SESSIONS: usize = 8;
 
-/// The most files of one session, prompts after a compaction, and turns of all sessions.
+/// The most files of one session, prompts after a compaction, and turns of older sessions.
 const MOST_FILES: usize = 8;
 const MOST_PROMPTS: usize = 6;
-const MOST_TURNS: usize = 24;
-
-/// How many turns of each session are searched for statements that replace others, the last ones.
-const COMPARED_TURNS: usize = 40;
-
-/// The longest prompt that orders one thing, in characters.
-const LONGEST_ORDER: usize = 80;
-
-/// The fewest words of a prompt that is shown without its answer.
-const LEAST_WORDS: usize = 6;
+const MOST_OLDER_TURNS: usize = 24;
 
 /// The longest prompt in a title or a list, in characters.
 const LONGEST_PROMPT: usize = 160;
 
-/// The longest prompt that a line about a session shows whole, in characters.
-const LONGEST_WHOLE_TITLE: usize = 100;
-
-/// The last real session, earlier ones in one line each, and their turns if there is space.
-pub(super) struct Sessions {
-    pub(super) outlines: [BriefSection; 2],
-    pub(super) turns: BriefSection,
+/// Returns the last real session, and earlier ones in one line each.
+pub(super) fn last_and_earlier(found: &[SessionRecord], validity: &Validity<'_>) -> [BriefSection; 2] {
+    let (last, earlier) = found.split_at(found.len().min(1));
+    let last = last.iter().flat_map(|record| session_lines(record, validity));
+    let earlier = earlier.iter().filter_map(|record| in_one_line(record, validity));
+    [BriefSection::new("Last session", 700, last), BriefSection::new("Before that", 400, earlier)]
 }
 
-pub(super) fn sessions(found: &[SessionRecord], knowledge: &Knowledge) -> Sessions {
-    let validity = Validity::new(knowledge, found);
-    let (last, earlier) = found.split_at(found.len().min(1));
-    let last = last.iter().flat_map(|record| session_lines(record, &validity));
-    let earlier = earlier.iter().filter_map(|record| in_one_line(record, &validity));
-    Sessions {
-        outlines: [BriefSection::new("Last session", 700, last), BriefSection::new("Before that", 400, earlier)],
-        turns: BriefSection::filler(
-            "Asked and answered in these sessions",
-            turn_lines(found, &validity, Titles::Shown),
-        ),
-    }
+/// Returns the turns of these sessions, if there is space.
+pub(super) fn turns(found: &[SessionRecord], validity: &Validity<'_>, most: usize) -> BriefSection {
+    let lines = turn_lines(found, validity, Titles::Shown).take(most);
+    BriefSection::filler("Asked and answered in these sessions", lines)
 }
 
 /// Returns the sessions before the current one in one line each, and their turns, if there is space. Not every outcome is also a conclusion.
-pub(super) fn earlier(found: &[SessionRecord], knowledge: &Knowledge) -> [BriefSection; 2] {
-    let validity = Validity::new(knowledge, found);
-    let lines = found.iter().filter_map(|record| in_one_line(record, &validity));
+pub(super) fn earlier(found: &[SessionRecord], validity: &Validity<'_>, most: usize) -> [BriefSection; 2] {
+    let lines = found.iter().filter_map(|record| in_one_line(record, validity));
+    let turns = turn_lines(found, validity, Titles::Shown).take(most);
     [
         BriefSection::filler("Earlier sessions", lines),
-        BriefSection::filler("Asked and answered in earlier sessions", turn_lines(found, &validity, Titles::Shown)),
+        BriefSection::filler("Asked and answered in earlier sessions", turns),
     ]
 }
 
@@ -78,11 +57,11 @@ pub(super) fn earlier(found: &[SessionRecord], knowledge: &Knowledge) -> [BriefS
 pub(super) fn older(
     rows: Rows<'_>,
     session_id: &str,
-    newer: Vec<SessionRecord>,
+    newer: &[SessionRecord],
     knowledge: &Knowledge,
 ) -> rusqlite::Result<[BriefSection; 2]> {
-    let mut found = newer;
-    let newer = found.len();
+    let mut found = newer.to_vec();
+    let newer = newer.len();
     for id in rows.last_sessions(session_id, SEARCHED_OLDER)? {
         if found.len() == newer + OLDER_SESSIONS {
             break;
@@ -93,7 +72,7 @@ pub(super) fn older(
     }
     let validity = Validity::new(knowledge, &found);
     let lines = found[newer..].iter().filter_map(|record| in_one_line(record, &validity));
-    let turns = turn_lines(&found[newer..], &validity, Titles::Shown);
+    let turns = turn_lines(&found[newer..], &validity, Titles::Shown).take(MOST_OLDER_TURNS);
     Ok([
         BriefSection::filler("Older sessions", lines),
         BriefSection::filler("Asked and answered in older sessions", turns),
@@ -115,17 +94,16 @@ pub(super) fn cleared_session<'f>(
     Ok(found.first().filter(is_cleared))
 }
 
-/// Returns outcomes and turns of the sessions before the one that was just cleared, if there is space.
-pub(super) fn before_cleared(found: &[SessionRecord], is_cleared: bool, knowledge: &Knowledge) -> [BriefSection; 2] {
-    let validity = Validity::new(knowledge, found);
+/// Returns outcomes and turns of the sessions before one that was cleared, if there is space.
+pub(super) fn before_cleared(earlier: &[SessionRecord], validity: &Validity<'_>, most: usize) -> [BriefSection; 2] {
     let outcome = |record: &SessionRecord| {
         let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome))?;
         Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LONGEST_LINE + 60)))
     };
-    let earlier = &found[usize::from(is_cleared)..];
+    let turns = turn_lines(earlier, validity, Titles::Hidden).take(most);
     [
         BriefSection::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)),
-        BriefSection::filler("Asked and answered in earlier sessions", turn_lines(earlier, &validity, Titles::Hidden)),
+        BriefSection::filler("Asked and answered in earlier sessions", turns),
     ]
 }
 
@@ -233,22 +211,6 @@ fn session_lines(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String>
     lines
 }
 
-/// Returns a report of an earlier turn without its open steps. Those that are still open are listed as tasks.
-fn without_open_steps(text: &str) -> Option<String> {
-    let names_steps = |sentence: &str| {
-        let lead = sentence.split_once(':').map_or("", |(lead, _)| lead.trim());
-        introduces_steps(lead) || names_everything_left(sentence)
-    };
-    let mut is_counted = false;
-    kept_sentences(text, |sentence| {
-        if !sentence.contains(char::is_alphanumeric) {
-            return true;
-        }
-        let is_below_count = std::mem::replace(&mut is_counted, counts_steps(sentence));
-        !is_below_count && !is_counted && !names_steps(sentence)
-    })
-}
-
 /// Describes an earlier session in one line, or not at all if everything in it was replaced.
 fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String> {
     let asked = record.turns.first().map_or((record.started.unix(), 0), |turn| turn.order);
@@ -271,166 +233,8 @@ fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String
     Some(format!("- {}: {}", record.started.date(), shortened(&line, LONGEST_LINE + 60)))
 }
 
-/// Whether another section shows the titles of the sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Titles {
-    Shown,
-    Hidden,
-}
-
-/// Returns the turns of sessions, newest first, and the reports of their subagents. Outcomes are shown already.
-fn turn_lines(records: &[SessionRecord], validity: &Validity<'_>, titles: Titles) -> Vec<String> {
-    let of_session = |record: &SessionRecord| -> Vec<String> {
-        let date = record.started.date();
-        let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
-            // An idea that was carried out is work.
-            if !turn.has_changes && (is_idea(&turn.asked) || asks_to_choose(&turn.asked)) {
-                return None;
-            }
-            let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
-            let whole = validity.asked(turn)?;
-            let asked = without_picks(&whole);
-            let is_title = number == 0 && titles == Titles::Shown && whole.chars().count() <= LONGEST_WHOLE_TITLE;
-            if is_title && is_outcome {
-                return None;
-            }
-            // The conclusions of a prompt are shown above.
-            let folded = asked.to_lowercase();
-            if is_small_talk(&folded) || is_idle(&folded) || validity.knowledge.contains(&asked) {
-                return None;
-            }
-            // Lists of steps first, because a list loses its lead if the sentence with it was replaced.
-            let answer = turn.answered.as_deref().map(|answer| validity.knowledge.without_listed_tasks(answer));
-            let answer = answer.and_then(|answer| without_open_steps(&answer));
-            let answer = answer.and_then(|answer| validity.still_valid(&answer, turn.order));
-            // If nothing of the answer holds, the prompt does not either, unless only a part of it was for once.
-            let is_for_once = without_one_offs(&turn.asked) != turn.asked.trim();
-            if answer.is_none() && turn.answered.is_some() && !is_for_once {
-                return None;
-            }
-            let answer = answer.and_then(|answer| validity.without_answered_offers(answer, turn.order));
-            // The answer to a pick is about what was picked.
-            let is_whole = asked == whole.trim() && !validity.knowledge.is_abandoned(turn.order);
-            let answer = answer.filter(|_| !is_outcome && is_whole);
-            if answer.is_none() && (says_little(&asked) || is_question(&asked)) {
-                return None;
-            }
-            let asked = format!("- {date}: \"{}\"", shortened(&asked, LONGEST_LINE));
-            Some(answer.map_or(asked.clone(), |answer| format!("{asked}: {}", shortened(&answer, LONGEST_LINE))))
-        });
-        let reports = record.reports.iter().rev().filter_map(|(report, order)| {
-            Some(format!("- {date}, report: {}", shortened(&validity.still_valid(report, *order)?, LONGEST_LINE)))
-        });
-        turns.chain(reports).take(MOST_TURNS).collect()
-    };
-    records.iter().flat_map(of_session).take(MOST_TURNS).collect()
-}
-
-/// Returns the sentences of a prompt after those that pick a numbered option, whose decision is shown: "1. Eleven dollars is nothing".
-fn without_picks(asked: &str) -> String {
-    let all = sentences(asked);
-    all.into_iter().skip_while(|sentence| begins_with_pick(sentence.trim())).collect::<String>().trim().to_owned()
-}
-
 /// Returns a title, unless it only recalls or plans.
 fn title_of(record: &SessionRecord) -> Option<String> {
     let title = record.title.as_deref().filter(|title| !is_idle(&title.to_lowercase()))?;
     Some(without_one_offs(title)).filter(|title| !title.is_empty())
-}
-
-/// Whether a prompt says little without its answer, such as "push it", "wait, build it first" and "try the small one first".
-fn says_little(asked: &str) -> bool {
-    let folded = asked.to_lowercase();
-    let interrupts =
-        ["wait", "stop", "hold on", "try ", "잠깐", "아 잠깐", "멈춰"].iter().any(|word| folded.starts_with(word));
-    interrupts || asked.split_whitespace().count() < LEAST_WORDS
-}
-
-/// Everything that was concluded or said, because later statements may replace earlier ones.
-pub(super) struct Validity<'k> {
-    knowledge: &'k Knowledge,
-    said: StatementIndex,
-    /// The last turn of the newest session: nobody has replied to what it offers.
-    last: Option<(i64, i64)>,
-}
-
-impl<'k> Validity<'k> {
-    pub(super) fn new(knowledge: &'k Knowledge, records: &[SessionRecord]) -> Self {
-        let turns = records.iter().flat_map(|record| record.turns.iter().rev().take(COMPARED_TURNS));
-        let of_turn = |turn: &TurnRecord| -> Vec<((i64, i64), Statement)> {
-            let answer = turn.answered.as_deref().map(sentences).unwrap_or_default();
-            let texts = std::iter::once(turn.asked.as_str()).chain(answer);
-            texts.map(|text| (turn.order, Statement::of(text))).collect()
-        };
-        let last = records.first().and_then(|record| record.turns.last()).map(|turn| turn.order);
-        Self { knowledge, said: StatementIndex::new(turns.flat_map(of_turn)), last }
-    }
-
-    /// Returns the text without the parts that were replaced since this point of [`MemoryRow::order`](crate::store::MemoryRow::order).
-    pub(super) fn still_valid(&self, text: &str, order: (i64, i64)) -> Option<String> {
-        without_replaced(text, &[&self.knowledge.statements, &self.said], order, Strictness::Loose)
-    }
-
-    /// Returns a prompt. If its turn no longer holds, returns only the part that still does.
-    fn valid_part<'t>(&'t self, asked: &'t str, order: (i64, i64)) -> Option<&'t str> {
-        if self.knowledge.is_abandoned(order) { self.knowledge.kept_of_abandoned(order) } else { Some(asked) }
-    }
-
-    /// Returns the prompt of a turn, as far as it still holds and was not meant for once.
-    fn asked(&self, turn: &TurnRecord) -> Option<String> {
-        let lasting = without_one_offs(self.valid_part(&turn.asked, turn.order)?);
-        if lasting.is_empty() { None } else { self.still_valid(&lasting, turn.order) }
-    }
-
-    /// Returns the outcome of a session, as far as it still holds.
-    fn outcome(&self, record: &SessionRecord) -> Option<String> {
-        let (text, order) = record.outcome.as_ref().filter(|(_, order)| !self.knowledge.is_abandoned(*order))?;
-        // If nothing of a short order holds, its answer does not either, in whatever words it is.
-        let is_short = |turn: &&TurnRecord| (1..=LONGEST_ORDER).contains(&turn.asked.chars().count());
-        let asked = record.turns.iter().find(|turn| turn.order == *order).filter(is_short);
-        if asked.is_some_and(|turn| self.still_valid(&turn.asked, *order).is_none()) {
-            return None;
-        }
-        let valid = self.answer(text, *order)?;
-        self.without_answered_offers(valid, *order)
-    }
-
-    /// Returns an answer without what it offered, if somebody has replied to it.
-    fn without_answered_offers(&self, answer: String, order: (i64, i64)) -> Option<String> {
-        if self.last == Some(order) { Some(answer) } else { without_offers(&answer) }
-    }
-
-    /// Returns an answer, as far as it still holds.
-    fn answer(&self, text: &str, order: (i64, i64)) -> Option<String> {
-        self.still_valid(&self.knowledge.without_listed_tasks(text), order)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case::counted("환불을 넣었습니다. 할 일이 두 개 남았어요. 취소 화면, 알림 메일.", "환불을 넣었습니다.")]
-    #[case::on_the_next_line("Refunds are in. Two things are left.\nThe screen and the mail.", "Refunds are in.")]
-    #[case::none(
-        "Refunds are in. Two tests were left out on purpose.",
-        "Refunds are in. Two tests were left out on purpose."
-    )]
-    fn counted_steps_are_left_out(#[case] report: &str, #[case] rest: &str) {
-        assert_eq!(without_open_steps(report).as_deref(), Some(rest));
-    }
-
-    #[rstest]
-    #[case::with_a_rule("2번은 지금 해줘. 커밋은 항상 [enc]로 시작하게", "커밋은 항상 [enc]로 시작하게")]
-    #[case::twice("1번이 제일 단순하네요. 1번으로 진행해 주세요. 두 장은 안 됩니다.", "두 장은 안 됩니다.")]
-    #[case::with_its_reason("1. Eleven dollars is nothing", "")]
-    #[case::of_plans("2안으로 가시죠.", "")]
-    #[case::version("3.2 is out, update the lock file", "3.2 is out, update the lock file")]
-    #[case::plain("use the second one", "use the second one")]
-    fn picks_at_the_beginning_are_left_out(#[case] prompt: &str, #[case] rest: &str) {
-        assert_eq!(without_picks(prompt), rest);
-    }
 }

@@ -88,12 +88,9 @@ pub(super) fn japanese_kind(sentence: &str) -> Option<usize> {
     JAPANESE.iter().find(|(_, cues)| has_listed(cues, sentence)).map(|(kind, _)| *kind)
 }
 
-/// Whole lines that introduce a list of open steps.
-static SHORT_LEADS: WordList = WordList::words("next open 다음 残り");
-
 /// Whether a line introduces a list of open steps.
 pub(crate) fn introduces_steps(line: &str) -> bool {
-    line.chars().count() <= LONGEST_LEAD && (has_listed(&STEPS_FOLLOW, line) || SHORT_LEADS.contains(&bare(line)))
+    line.chars().count() <= LONGEST_LEAD && (has_listed(&STEPS_FOLLOW, line) || is_steps_heading(line))
 }
 
 /// Whether a sentence only says how many open steps the next one names: "할 일이 두 개 남았어요.", "Two things are left."
@@ -115,9 +112,10 @@ pub(crate) fn counts_steps(sentence: &str) -> bool {
 /// Whether a line is only the heading of open steps.
 pub(super) fn is_steps_heading(line: &str) -> bool {
     static HEADINGS: WordList = WordList::phrases(
-        "to do|to do next|todo|left over|left open|still to do|still to come|left to do|next steps|next step|not done|not done yet|still open|open|open points|open items|remaining|next|optional next step|pending|pending task|pending tasks|when it's through|when it's done|when that's done|\
-         once it's done|once that's done|after that|\
-         남은 일|남은 작업|남은 것|할 일|다음|다음 할 일|다음에 할 일|다음에 할 것|다음 단계|다음 작업|앞으로 할 일|앞으로 할 것|이어서 할 일|이어서 할 것|안 한 것|아직 안 한 것",
+        "to do|to do next|todo|left over|left open|still to do|still to come|left to do|next steps|next step|not done|not done yet|\
+         still open|open|open points|open items|remaining|next|optional next step|pending|pending task|pending tasks|\
+         when it's through|when it's done|when that's done|once it's done|once that's done|after that|\
+         남은 일|남은 작업|남은 것|할 일|다음|다음 할 일|다음에 할 일|다음에 할 것|다음 단계|다음 작업|앞으로 할 일|앞으로 할 것|이어서 할 일|이어서 할 것|안 한 것|아직 안 한 것|残り",
     );
     // "Left for the importer:", "남은 것은 이렇습니다."
     static KOREAN_ENDS: WordList =
