@@ -46,7 +46,7 @@ pub(super) fn reorder(ranked: &mut [RankedCandidate]) {
 
 /// Finds the newest reversal of something in a memory. `reversals` are in order, newest first.
 fn newest_replacing<'r>(row: &MemoryRow, reversals: &'r [Reversal]) -> Option<&'r Reversal> {
-    if !is_said(row) && !row.memory.kind.is_statement() {
+    if !is_said(row) && !row.memory.kind.is_statement() && !row.memory.is_composed_summary() {
         return None;
     }
     let parts = statements(beginning(&row.memory.content));
