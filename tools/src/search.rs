@@ -12,6 +12,7 @@ mod echo;
 mod fusion;
 mod korean_stem;
 mod leg_weights;
+mod newest_first;
 mod past_first;
 mod phrasing_pass;
 mod phrasings;
@@ -112,7 +113,7 @@ pub fn search(
         let (results, scan_cause) = phrasing_pass::search_phrasings(store, index, &request, leg.as_ref(), &passes)?;
         let (candidates, lead) = rank_results(store, &request, results, options.scoring, now)?;
         let cause = passes[0].cause.clone().or(scan_cause).or(leg_cause);
-        (Ranking { candidates, lead, documents: passes[0].corpus.documents }, cause)
+        (Ranking { candidates, lead, documents: passes[0].corpus.documents, scoring: options.scoring }, cause)
     };
     let mut output = answer::build_output(store, &request, ranking, now)?;
     match fallback {

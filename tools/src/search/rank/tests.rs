@@ -10,6 +10,7 @@ use crate::search::answer::lead_of_first;
 use crate::search::answers_first::put_answers_first;
 use crate::search::candidate::ScoreReasons;
 use crate::search::echo::AskedText;
+use crate::search::newest_first;
 use crate::text;
 use crate::text::token_hashes::StemCache;
 
@@ -153,6 +154,41 @@ fn a_change_stands_before_what_was_said_earlier_on_the_same_day(#[case] session:
         row.seq = 2;
     }
     assert_eq!(ranked_texts(vec![older, newer])[0] == text, is_first);
+}
+
+#[rstest]
+#[case::summary(MemoryType::SessionSummary, MemoryType::SessionSummary, "Sessions are in Postgres", 0.5, true)]
+#[case::prompt(MemoryType::SessionSummary, MemoryType::UserPrompt, "Sessions go to Postgres from now on.", 0.5, true)]
+#[case::prompt_after_answer(
+    MemoryType::AssistantResponse,
+    MemoryType::UserPrompt,
+    "Sessions go to Postgres.",
+    0.5,
+    true
+)]
+#[case::question(MemoryType::SessionSummary, MemoryType::UserPrompt, "Where are the sessions?", 0.5, false)]
+#[case::weaker(MemoryType::SessionSummary, MemoryType::SessionSummary, "Sessions are in Postgres", 0.4, false)]
+#[case::edit(MemoryType::SessionSummary, MemoryType::ToolUsage, "Files modified: sessions.rs", 0.5, false)]
+#[case::decision(MemoryType::Decision, MemoryType::UserPrompt, "Sessions go to Postgres.", 0.5, false)]
+fn newest_of_what_was_said_goes_first(
+    #[case] older: MemoryType,
+    #[case] newer: MemoryType,
+    #[case] text: &str,
+    #[case] relevance: f32,
+    #[case] is_first: bool,
+) {
+    let hit = |kind: MemoryType, text: &str, days_ago: i64, score: f32| RankedCandidate {
+        candidate: memory(kind, &days_ago.to_string(), text, days_ago, score),
+        score,
+        lifts: RankLifts::default(),
+    };
+    let hits = |days_ago: [i64; 2]| {
+        vec![hit(older, "Sessions are in Redis", days_ago[0], 1.0), hit(newer, text, days_ago[1], relevance)]
+    };
+    let mut newer_below = hits([5, 1]);
+    assert_eq!(newest_first::reorder(&mut newer_below), is_first);
+    assert_eq!((newer_below[0].candidate.passage.text() == text, newer_below[0].score), (is_first, 1.0));
+    assert!(!newest_first::reorder(&mut hits([1, 5])), "it is older");
 }
 
 #[test]
