@@ -8,3 +8,29 @@ pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 pub(crate) fn given(name: &str) -> Option<String> {
     std::env::args().skip_while(|argument| argument != name).nth(1)
 }
+
+/// Refuses an unknown option: the measurement that it was meant to change takes minutes.
+pub(crate) fn check() -> Outcome<()> {
+    let unknown = std::env::args().skip(1).find(|word| word.starts_with("--") && !OPTIONS.contains(&word.as_str()));
+    match unknown {
+        Some(unknown) => Err(format!("{unknown} is no option; the options are {}", OPTIONS.join(", ")).into()),
+        None => Ok(()),
+    }
+}
+
+const OPTIONS: [&str; 14] = [
+    "--sizes",
+    "--programs",
+    "--memory",
+    "--hook",
+    "--writes",
+    "--markdown",
+    "--json",
+    "--svg",
+    "--vectors",
+    "--numbers",
+    "--peer",
+    "--peers",
+    "--peers-installed",
+    "--peers-memories",
+];
