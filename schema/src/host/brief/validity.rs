@@ -1,4 +1,4 @@
-//! What of the recorded prompts and answers still holds.
+//! Decides which of the recorded prompts and answers still hold.
 
 use super::knowledge::Knowledge;
 use super::offers::{kept_sentences, without_offers};
