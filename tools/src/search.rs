@@ -7,12 +7,12 @@ mod answer;
 mod answers_first;
 mod candidate;
 mod context;
+mod current_state_first;
 mod dates;
 mod echo;
 mod fusion;
 mod korean_stem;
 mod leg_weights;
-mod newest_first;
 mod past_first;
 mod phrasing_pass;
 mod phrasings;
@@ -52,7 +52,7 @@ use candidate::Breadth;
 use dates::AskedTimes;
 use echo::{AskedText, EchoFilter};
 use phrasing_pass::{PhrasingPass, PhrasingResult, split_cause};
-use ranked_candidate::{RankContext, RankedCandidate};
+use ranked_candidate::RankContext;
 pub use request::{Asker, Scoring, SearchOptions};
 use request::{Phrasing, SearchRequest};
 use vector_leg::VectorLeg;
@@ -111,9 +111,9 @@ pub fn search(
         let _rows = store.snapshot()?;
         let _index = index.snapshot()?;
         let (results, scan_cause) = phrasing_pass::search_phrasings(store, index, &request, leg.as_ref(), &passes)?;
-        let (candidates, lead) = rank_results(store, &request, results, options.scoring, now)?;
-        let cause = passes[0].cause.clone().or(scan_cause).or(leg_cause);
-        (Ranking { candidates, lead, documents: passes[0].corpus.documents, scoring: options.scoring }, cause)
+        let documents = passes[0].corpus.documents;
+        let ranking = rank_results(store, &request, results, options.scoring, documents, now)?;
+        (ranking, passes[0].cause.clone().or(scan_cause).or(leg_cause))
     };
     let mut output = answer::build_output(store, &request, ranking, now)?;
     match fallback {
@@ -203,14 +203,15 @@ fn corpus_with_spellings(index: &Index, phrasing: &mut Phrasing) -> Result<Corpu
     Ok(corpus)
 }
 
-/// The final order of what the phrasings found, and by how much the first hit beats the next one, measured before `answers_first` reorders.
+/// The order of what the phrasings found in an index of so many documents.
 fn rank_results(
     store: &Store,
     request: &SearchRequest,
     results: Vec<PhrasingResult>,
     scoring: Scoring,
+    documents: u64,
     now: &Moment,
-) -> Result<(Vec<RankedCandidate>, f32), ToolError> {
+) -> Result<Ranking, ToolError> {
     let question = request.question();
     let (lists, weights): (Vec<_>, Vec<_>) =
         results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
@@ -235,7 +236,10 @@ fn rank_results(
     let lead = answer::lead_of_first(&ranked);
     let asked = AskedText::of(request.phrasings.iter().map(Phrasing::question));
     answers_first::put_answers_first(&asked, &mut ranked, question, request.min_score);
-    Ok((ranked, lead))
+    // A question about the past, a time or an identifier does not ask for the current state.
+    let asks_of_time = context.asks_past || !asked_times.is_empty();
+    let prefers_newest = scoring != Scoring::Stated && !asks_of_time && context.identifier.is_none();
+    Ok(Ranking { candidates: ranked, lead, documents, prefers_newest })
 }
 
 /// Whether a review decided for good that a memory is kept next to a newer one.

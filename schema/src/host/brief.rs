@@ -16,7 +16,6 @@ mod turns;
 mod validity;
 mod work;
 
-use std::cell::LazyCell;
 use std::path::Path;
 
 use crate::host::hook::SessionSource;
@@ -26,6 +25,7 @@ use crate::store::{Store, StoreError};
 
 use budget::{BriefSection, Filled, LONGEST_LINE, fill};
 use knowledge::Knowledge;
+use turns::{FEW_TURNS, MOST_TURNS};
 use validity::Validity;
 
 /// The size of a brief from which it explains how to find more, and the longest name of a project, in characters.
@@ -35,10 +35,6 @@ const LONGEST_PROJECT: usize = 40;
 /// How many of the last sessions have their open tasks listed; one that continues is one of them. Most older tasks are done, so they are only
 /// counted, unless somebody saved them on purpose.
 const LISTED_SESSIONS: usize = 2;
-
-/// The most turns of the last sessions that are composed, with space for them and without.
-const MOST_TURNS: usize = 24;
-const FEW_TURNS: usize = 3;
 
 /// The input for a brief.
 #[derive(Debug, Clone, Copy)]
@@ -81,16 +77,14 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
         problems.iter().map(|text| format!("Problem with this memory: {}", shortened(text, LONGEST_LINE))),
     );
     let long_term = long_term::section(layout, rows, &knowledge)?;
-    let sessions = work::real_sessions(rows, session_id)?;
+    let found = work::real_sessions(rows, session_id)?;
     let continues = matches!(source, SessionSource::Resume | SessionSource::Compact);
-    let since = work::start_of_last(LISTED_SESSIONS - usize::from(continues), &sessions);
+    let since = work::start_of_last(LISTED_SESSIONS - usize::from(continues), &found);
     let own = if continues { rows.session(session_id)?.map(|session| session.started) } else { None };
     let tasks = knowledge.tasks(since.map(|since| own.map_or(since, |own| since.min(own))));
     let mut sections = vec![problems, long_term];
-    let validity = LazyCell::new(|| Validity::new(&knowledge, &sessions));
-    // A person who clears a session wants no turn of it.
-    let cleared =
-        if source == SessionSource::Clear { work::cleared_session(rows, session_id, &sessions)? } else { None };
+    let validity = Validity::new(&knowledge, &found);
+    let cleared = if source == SessionSource::Clear { work::cleared_session(rows, session_id, &found)? } else { None };
     match source {
         SessionSource::Compact => {
             sections.extend(work::this_session(rows, session_id, &knowledge)?);
@@ -99,7 +93,7 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
         SessionSource::Clear => {
             sections.push(tasks);
             if let Some(cleared) = cleared.filter(|_| finds_conclusions) {
-                sections.push(cleared::section(rows, cleared, &sessions, &knowledge)?);
+                sections.push(cleared::section(rows, cleared, &validity)?);
             }
         }
         SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
@@ -107,7 +101,7 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
                 sections.extend(work::resumed(rows, session_id, &knowledge)?);
             }
             sections.push(tasks);
-            sections.extend(work::last_and_earlier(&sessions, &validity));
+            sections.extend(work::last_and_earlier(&found, &validity));
         }
     }
     sections.push(knowledge.decisions());
@@ -116,25 +110,17 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     sections.push(knowledge.fixes());
     // Failures belong to sessions: a cleared one is over, and one that continues shows its own.
     if !continues && source != SessionSource::Clear {
-        sections.push(work::failing_in_last(&sessions, &knowledge));
+        sections.push(work::failing_in_last(&found, &knowledge));
     }
     let opening = opening(&shortened(&project, LONGEST_PROJECT), source, size);
     let around = opening.chars().count() + CLOSING.len();
     let space = size.saturating_sub(around);
     let has_space = |sections: &[BriefSection]| sections.iter().map(BriefSection::size).sum::<usize>() < space;
-    // Turns and older sessions take time, so most of them are only read if there is space for them.
+    // Composing turns and reading older sessions takes time, so a full brief gets only a few turns and no older sessions.
     let most = if has_space(&sections) { MOST_TURNS } else { FEW_TURNS };
-    match source {
-        SessionSource::Compact => sections.extend(work::earlier(&sessions, &validity, most)),
-        SessionSource::Clear => {
-            sections.extend(work::before_cleared(&sessions[usize::from(cleared.is_some())..], &validity, most));
-        }
-        SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
-            sections.push(work::turns(&sessions, &validity, most));
-        }
-    }
+    sections.extend(work::fillers(source, &found, cleared.is_some(), &validity, most));
     if has_space(&sections) {
-        sections.extend(work::older(rows, session_id, &sessions, &knowledge)?);
+        sections.extend(work::older(rows, session_id, found, &knowledge)?);
     }
     let Filled { text, ids } = fill(sections, space);
     Ok((!text.is_empty()).then(|| Brief { text: opening + &text + CLOSING, ids }))

@@ -39,7 +39,7 @@ mod reversals;
 /// The parts of a statement that are compared.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Statement {
-    /// Sorted.
+    /// Sorted and without duplicates, for binary search.
     terms: Vec<String>,
     quantities: Vec<(f64, String)>,
     topic_numbers: Vec<TopicNumber>,
@@ -178,15 +178,12 @@ impl Statement {
                 let is_unit = |other: &String| other == unit || is_restated && (unit.is_empty() || other.is_empty());
                 older.quantities.iter().any(|(other, of)| other == number && is_unit(of))
             };
-            // Most pairs are decided here.
-            if !older.has_terms(&given_up.terms)
-                || !given_up.quantities.iter().all(has)
-                || !older.has_terms(&given_up.subject)
-            {
-                return false;
-            }
-            if given_up.scope == Scope::Sentence {
-                return true;
+            let is_mentioned = older.has_terms(&given_up.terms)
+                && given_up.quantities.iter().all(has)
+                && older.has_terms(&given_up.subject);
+            // Most pairs end here.
+            if !is_mentioned || given_up.scope == Scope::Sentence {
+                return is_mentioned;
             }
             let gives_it_up_as_well = older.given_up.iter().any(|other| {
                 other.terms.iter().any(|term| given_up.terms.contains(term))

@@ -10,10 +10,10 @@ use schema::store::{CatchUpOutcome, Locator, Store};
 use schema::tool::{Confidence, Hit, SearchMode, SearchOutput, SearchSource};
 
 use super::candidate::{Passage, ScoreReasons};
-use super::newest_first;
+use super::current_state_first;
 use super::query::Query;
 use super::ranked_candidate::{RankLifts, RankedCandidate};
-use super::request::{Scoring, SearchOptions, SearchRequest};
+use super::request::{SearchOptions, SearchRequest};
 use super::snippet::snippet;
 use super::term_matcher::TermMatcher;
 use super::text_features;
@@ -63,7 +63,8 @@ pub(super) struct Ranking {
     pub(super) lead: f32,
     /// The number of indexed passages.
     pub(super) documents: u64,
-    pub(super) scoring: Scoring,
+    /// Whether the question asks for the current state, so that newer hits go before older ones.
+    pub(super) prefers_newest: bool,
 }
 
 pub(super) fn build_output(
@@ -72,7 +73,7 @@ pub(super) fn build_output(
     ranking: Ranking,
     now: &Moment,
 ) -> Result<SearchOutput, ToolError> {
-    let Ranking { candidates, lead, documents, scoring } = ranking;
+    let Ranking { candidates, lead, documents, prefers_newest } = ranking;
     let (mut relevant, mut weak): (Vec<RankedCandidate>, Vec<RankedCandidate>) =
         candidates.into_iter().partition(|ranked| f64::from(ranked.score) >= request.min_score);
     let mut notices = Vec::new();
@@ -90,9 +91,7 @@ pub(super) fn build_output(
         }
         relevant.extend(more);
     }
-    let question = request.question();
-    let asks_how_it_is = !text_features::asks_for_past(question) && text_features::identifier(question).is_none();
-    let is_reordered = asks_how_it_is && scoring != Scoring::Stated && newest_first::reorder(&mut relevant);
+    let has_new_first = prefers_newest && current_state_first::reorder(&mut relevant);
     let found = relevant.len();
     let count = found.min(request.limit);
     let mut results: Vec<Hit> = Vec::new();
@@ -100,7 +99,7 @@ pub(super) fn build_output(
     let mut locator = store.locator();
     for ranked in relevant.into_iter().take(request.limit) {
         // A first hit is `high` only if it also leads: among hits that are all nearly as good, most first ones are wrong.
-        let may_be_high = results.is_empty() && lead >= HIGH_LEAD && !is_reordered;
+        let may_be_high = results.is_empty() && lead >= HIGH_LEAD && !has_new_first;
         let hit = build_hit(store, request, ranked, count, may_be_high, &mut locator, now)?;
         let Some(hit) = hit else { continue };
         let cost = hit_cost(&hit);

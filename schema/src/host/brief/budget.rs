@@ -52,8 +52,11 @@ impl BriefSection {
         Self { limit, ..self }
     }
 
-    /// The characters of all its lines and the heading.
+    /// The characters of all its lines and the heading. An empty section has neither.
     pub(super) fn size(&self) -> usize {
+        if self.lines.is_empty() {
+            return 0;
+        }
         self.heading_size() + self.lines.iter().map(|line| line.text.chars().count() + 1).sum::<usize>()
     }
 

@@ -2,7 +2,6 @@
 //! and its errors are left out, because its user wanted to be rid of them.
 
 use super::budget::{BriefSection, LONGEST_LINE};
-use super::knowledge::Knowledge;
 use super::validity::Validity;
 use crate::host::classifier::{Conclusion, Speaker, takes_back};
 use crate::host::conclusions::{pending_sentences, possible_conclusions};
@@ -35,12 +34,11 @@ struct Remaining {
 }
 
 /// Returns the sentences of a cleared session that name something pending or are probably conclusions, in their order, unless another section
-/// shows them, a later text replaces them, or what they wait for is done. The session is the first of `sessions`.
+/// shows them, a later text replaces them, or what they wait for is done.
 pub(super) fn section(
     rows: Rows<'_>,
     cleared: &SessionRecord,
-    sessions: &[SessionRecord],
-    knowledge: &Knowledge,
+    validity: &Validity<'_>,
 ) -> rusqlite::Result<BriefSection> {
     let texts = texts(rows, &cleared.id)?;
     let title = title(&texts);
@@ -50,17 +48,16 @@ pub(super) fn section(
     for (at, row) in texts.iter().enumerate() {
         remove_settled(&mut remaining, row);
         let order = order_of_turn(&texts[at..]);
-        if title == Some(at) || knowledge.is_abandoned(order) {
+        if title == Some(at) || validity.knowledge.is_abandoned(order) {
             continue;
         }
         for (text, is_pending) in remaining_sentences(row, has_changes, texts.len() - at <= PENDING_TEXTS) {
             let is_of_title = title.is_some_and(|title| beginning(&texts[title]).contains(&text));
-            if !is_of_title && !knowledge.repeats(&text) && !remaining.iter().any(|it| it.text == text) {
+            if !is_of_title && !validity.knowledge.repeats(&text) && !remaining.iter().any(|it| it.text == text) {
                 remaining.push(Remaining { text, is_pending, order });
             }
         }
     }
-    let validity = Validity::new(knowledge, sessions);
     let valid = remaining.iter().filter_map(|it| validity.still_valid(&it.text, it.order));
     let lines: Vec<String> = valid.map(|text| format!("- {}", shortened(&clean_line(&text), LONGEST_LINE))).collect();
     let skipped = lines.len().saturating_sub(MOST_LINES);

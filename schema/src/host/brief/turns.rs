@@ -9,6 +9,10 @@ use crate::prose::one_off::without_one_offs;
 use crate::prose::sentences::sentences;
 use crate::prose::small_talk::{is_idle, is_small_talk};
 
+/// The most turns that are composed for a brief, with space for them and without: even then, space for a few short ones may be left.
+pub(super) const MOST_TURNS: usize = 24;
+pub(super) const FEW_TURNS: usize = 8;
+
 /// The fewest words of a prompt that is shown without its answer.
 const LEAST_WORDS: usize = 6;
 
@@ -32,8 +36,8 @@ pub(super) fn turn_lines(
         let date = record.started.date();
         let turns = record.turns.iter().enumerate().rev();
         let turns = turns.filter_map(move |(number, turn)| {
-            let is_first = number == 0 && titles == Titles::Shown;
-            Some(format!("- {}: {}", record.started.date(), line_of_turn(record, turn, is_first, validity)?))
+            let may_be_title = number == 0 && titles == Titles::Shown;
+            Some(format!("- {date}: {}", line_of_turn(record, turn, may_be_title, validity)?))
         });
         let reports = record.reports.iter().rev().filter_map(move |(report, order)| {
             Some(format!("- {date}, report: {}", shortened(&validity.still_valid(report, *order)?, LONGEST_LINE)))

@@ -2,8 +2,9 @@
 
 use super::budget::{BriefSection, LONGEST_LINE};
 use super::knowledge::Knowledge;
-use super::turns::{LONGEST_WHOLE_TITLE, Titles, turn_lines};
+use super::turns::{LONGEST_WHOLE_TITLE, MOST_TURNS, Titles, turn_lines};
 use super::validity::{Validity, without_open_steps};
+use crate::host::hook::SessionSource;
 use crate::host::session_record::{SessionRecord, listed};
 use crate::model::moment::Moment;
 use crate::prose::gist::shortened;
@@ -21,10 +22,9 @@ const SHOWN_SESSIONS: usize = 3;
 const SEARCHED_OLDER: usize = 30;
 const OLDER_SESSIONS: usize = 8;
 
-/// The most files of one session, prompts after a compaction, and turns of older sessions.
+/// The most files of one session, and prompts after a compaction.
 const MOST_FILES: usize = 8;
 const MOST_PROMPTS: usize = 6;
-const MOST_OLDER_TURNS: usize = 24;
 
 /// The longest prompt in a title or a list, in characters.
 const LONGEST_PROMPT: usize = 160;
@@ -37,14 +37,31 @@ pub(super) fn last_and_earlier(found: &[SessionRecord], validity: &Validity<'_>)
     [BriefSection::new("Last session", 700, last), BriefSection::new("Before that", 400, earlier)]
 }
 
-/// Returns the turns of these sessions, if there is space.
-pub(super) fn turns(found: &[SessionRecord], validity: &Validity<'_>, most: usize) -> BriefSection {
+/// Returns the sections that get what the others leave: earlier sessions, and at most `most` turns of these sessions. The first one may have
+/// been cleared.
+pub(super) fn fillers(
+    source: SessionSource,
+    found: &[SessionRecord],
+    is_cleared: bool,
+    validity: &Validity<'_>,
+    most: usize,
+) -> Vec<BriefSection> {
+    match source {
+        SessionSource::Compact => earlier(found, validity, most).into(),
+        // A person who clears a session wants no turn of it.
+        SessionSource::Clear => before_cleared(&found[usize::from(is_cleared)..], validity, most).into(),
+        SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => vec![turns(found, validity, most)],
+    }
+}
+
+/// Returns the turns of these sessions.
+fn turns(found: &[SessionRecord], validity: &Validity<'_>, most: usize) -> BriefSection {
     let lines = turn_lines(found, validity, Titles::Shown).take(most);
     BriefSection::filler("Asked and answered in these sessions", lines)
 }
 
-/// Returns the sessions before the current one in one line each, and their turns, if there is space. Not every outcome is also a conclusion.
-pub(super) fn earlier(found: &[SessionRecord], validity: &Validity<'_>, most: usize) -> [BriefSection; 2] {
+/// Returns the sessions before the current one in one line each, and their turns. Not every outcome is also a conclusion.
+fn earlier(found: &[SessionRecord], validity: &Validity<'_>, most: usize) -> [BriefSection; 2] {
     let lines = found.iter().filter_map(|record| in_one_line(record, validity));
     let turns = turn_lines(found, validity, Titles::Shown).take(most);
     [
@@ -57,11 +74,11 @@ pub(super) fn earlier(found: &[SessionRecord], validity: &Validity<'_>, most: us
 pub(super) fn older(
     rows: Rows<'_>,
     session_id: &str,
-    newer: &[SessionRecord],
+    newer: Vec<SessionRecord>,
     knowledge: &Knowledge,
 ) -> rusqlite::Result<[BriefSection; 2]> {
-    let mut found = newer.to_vec();
-    let newer = newer.len();
+    let mut found = newer;
+    let newer = found.len();
     for id in rows.last_sessions(session_id, SEARCHED_OLDER)? {
         if found.len() == newer + OLDER_SESSIONS {
             break;
@@ -72,7 +89,7 @@ pub(super) fn older(
     }
     let validity = Validity::new(knowledge, &found);
     let lines = found[newer..].iter().filter_map(|record| in_one_line(record, &validity));
-    let turns = turn_lines(&found[newer..], &validity, Titles::Shown).take(MOST_OLDER_TURNS);
+    let turns = turn_lines(&found[newer..], &validity, Titles::Shown).take(MOST_TURNS);
     Ok([
         BriefSection::filler("Older sessions", lines),
         BriefSection::filler("Asked and answered in older sessions", turns),
@@ -94,8 +111,8 @@ pub(super) fn cleared_session<'f>(
     Ok(found.first().filter(is_cleared))
 }
 
-/// Returns outcomes and turns of the sessions before one that was cleared, if there is space.
-pub(super) fn before_cleared(earlier: &[SessionRecord], validity: &Validity<'_>, most: usize) -> [BriefSection; 2] {
+/// Returns outcomes and turns of the sessions before one that was cleared.
+fn before_cleared(earlier: &[SessionRecord], validity: &Validity<'_>, most: usize) -> [BriefSection; 2] {
     let outcome = |record: &SessionRecord| {
         let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome))?;
         Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LONGEST_LINE + 60)))

@@ -96,7 +96,7 @@ fn is_replaced_within(clause: &str, newer: &[&Statement]) -> bool {
     let clause = Statement::of(clause);
     newer.iter().any(|newer| {
         let has_given_up = newer.given_up.iter().any(|given_up| {
-            given_up.terms.iter().all(|term| clause.terms.contains(term))
+            clause.has_terms(&given_up.terms)
                 && given_up.quantities.iter().all(|quantity| clause.quantities.contains(quantity))
         });
         has_given_up || newer.sets_another_quantity(&clause) || newer.chooses_another(&clause)

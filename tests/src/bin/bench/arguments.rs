@@ -9,11 +9,11 @@ pub(crate) fn given(name: &str) -> Option<String> {
     std::env::args().skip_while(|argument| argument != name).nth(1)
 }
 
-/// Refuses an unknown option: the measurement that it was meant to change takes minutes.
-pub(crate) fn check() -> Outcome<()> {
+/// Returns an error for an unknown option, because a measurement without it would take minutes for nothing.
+pub(crate) fn refuse_unknown_options() -> Outcome<()> {
     let unknown = std::env::args().skip(1).find(|word| word.starts_with("--") && !OPTIONS.contains(&word.as_str()));
     match unknown {
-        Some(unknown) => Err(format!("{unknown} is no option; the options are {}", OPTIONS.join(", ")).into()),
+        Some(unknown) => Err(format!("unknown option {unknown}; use {}", OPTIONS.join(", ")).into()),
         None => Ok(()),
     }
 }

@@ -53,7 +53,7 @@ const WHOLE: usize = 100_000;
 
 #[expect(clippy::print_stdout, reason = "a benchmark's output is its result")]
 fn main() -> Outcome<()> {
-    arguments::check()?;
+    arguments::refuse_unknown_options()?;
     let sizes = given("--sizes").unwrap_or_else(|| "1000,10000,100000".to_owned());
     let sizes = sizes.split(',').map(|size| Ok(size.trim().replace('_', "").parse()?));
     let mut sizes: Vec<usize> = sizes.collect::<Outcome<_>>()?;

@@ -1,4 +1,4 @@
-//! Puts a memory before the one that it replaces, also prompts and answers: "no, back to TOML".
+//! Puts a memory before the one that it replaces, also before prompts, answers and composed summaries: "no, back to TOML".
 
 use std::cmp::Reverse;
 
@@ -46,7 +46,8 @@ pub(super) fn reorder(ranked: &mut [RankedCandidate]) {
 
 /// Finds the newest reversal of something in a memory. `reversals` are in order, newest first.
 fn newest_replacing<'r>(row: &MemoryRow, reversals: &'r [Reversal]) -> Option<&'r Reversal> {
-    if !is_said(row) && !row.memory.kind.is_statement() && !row.memory.is_composed_summary() {
+    let may_be_replaced = is_said(row) || row.memory.kind.is_statement() || row.memory.is_composed_summary();
+    if !may_be_replaced {
         return None;
     }
     let parts = statements(beginning(&row.memory.content));

@@ -9,8 +9,8 @@ use super::*;
 use crate::search::answer::lead_of_first;
 use crate::search::answers_first::put_answers_first;
 use crate::search::candidate::ScoreReasons;
+use crate::search::current_state_first;
 use crate::search::echo::AskedText;
-use crate::search::newest_first;
 use crate::text;
 use crate::text::token_hashes::StemCache;
 
@@ -156,6 +156,16 @@ fn a_change_stands_before_what_was_said_earlier_on_the_same_day(#[case] session:
     assert_eq!(ranked_texts(vec![older, newer])[0] == text, is_first);
 }
 
+#[test]
+fn a_reversal_stands_before_a_composed_summary() {
+    let mut summary = memory(MemoryType::SessionSummary, "a", "Write the config as YAML", 2, 0.7);
+    if let Passage::Memory(row) = &mut summary.passage {
+        row.memory.attributes.auto = true;
+    }
+    let reversal = memory(MemoryType::UserPrompt, "c", "no, back to TOML instead of YAML for the config", 1, 0.3);
+    assert_eq!(ranked_texts(vec![summary, reversal])[0], "no, back to TOML instead of YAML for the config");
+}
+
 #[rstest]
 #[case::summary(MemoryType::SessionSummary, MemoryType::SessionSummary, "Sessions are in Postgres", 0.5, true)]
 #[case::prompt(MemoryType::SessionSummary, MemoryType::UserPrompt, "Sessions go to Postgres from now on.", 0.5, true)]
@@ -170,7 +180,7 @@ fn a_change_stands_before_what_was_said_earlier_on_the_same_day(#[case] session:
 #[case::weaker(MemoryType::SessionSummary, MemoryType::SessionSummary, "Sessions are in Postgres", 0.4, false)]
 #[case::edit(MemoryType::SessionSummary, MemoryType::ToolUsage, "Files modified: sessions.rs", 0.5, false)]
 #[case::decision(MemoryType::Decision, MemoryType::UserPrompt, "Sessions go to Postgres.", 0.5, false)]
-fn newest_of_what_was_said_goes_first(
+fn newer_summaries_and_prompts_go_before_older_hits(
     #[case] older: MemoryType,
     #[case] newer: MemoryType,
     #[case] text: &str,
@@ -186,9 +196,9 @@ fn newest_of_what_was_said_goes_first(
         vec![hit(older, "Sessions are in Redis", days_ago[0], 1.0), hit(newer, text, days_ago[1], relevance)]
     };
     let mut newer_below = hits([5, 1]);
-    assert_eq!(newest_first::reorder(&mut newer_below), is_first);
+    assert_eq!(current_state_first::reorder(&mut newer_below), is_first);
     assert_eq!((newer_below[0].candidate.passage.text() == text, newer_below[0].score), (is_first, 1.0));
-    assert!(!newest_first::reorder(&mut hits([1, 5])), "it is older");
+    assert!(!current_state_first::reorder(&mut hits([1, 5])), "it is older");
 }
 
 #[test]

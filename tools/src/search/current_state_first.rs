@@ -1,0 +1,45 @@
+//! Moves newer summaries and prompts before older hits, because what was said last about a subject tells its current state.
+
+use schema::model::memory::MemoryType;
+use schema::model::sharing::team_author;
+use schema::store::MemoryRow;
+
+use super::questions;
+use super::ranked_candidate::RankedCandidate;
+
+/// Among how many of the first hits a newer one can move before an older one. docs/dev/retrieval.md has the figures.
+const MAX_OUTDATED: usize = 5;
+
+/// Least share of the older hit's score.
+const NEWER_SCORE_SHARE: f32 = 0.5;
+
+/// Moves newer summaries and prompts before an older summary, and newer prompts before an older answer, the newest first and with at least
+/// its score. A prompt that is a question does not move. Returns whether the first hit changed.
+pub(super) fn reorder(hits: &mut [RankedCandidate]) -> bool {
+    let count = hits.len().min(MAX_OUTDATED);
+    let mut has_new_first = false;
+    for place in 0..count {
+        let newer = (place + 1..count).filter(|other| is_current_state(&hits[*other], &hits[place]));
+        if let Some(newest) = newer.max_by_key(|other| hits[*other].row().map(MemoryRow::order)) {
+            hits[newest].score = hits[newest].score.max(hits[place].score);
+            hits[place..=newest].rotate_right(1);
+            has_new_first |= place == 0;
+        }
+    }
+    has_new_first
+}
+
+/// Whether one hit probably says how things are that an older one describes.
+fn is_current_state(newer: &RankedCandidate, older: &RankedCandidate) -> bool {
+    let (Some(new), Some(old)) = (newer.row(), older.row()) else { return false };
+    let may_move = match (old.memory.kind, new.memory.kind) {
+        (MemoryType::SessionSummary, MemoryType::SessionSummary) => true,
+        (MemoryType::SessionSummary | MemoryType::AssistantResponse, MemoryType::UserPrompt) => {
+            !questions::is_question(&new.memory.content)
+        }
+        _ => false,
+    };
+    // A shared memory moves before no memory of the user.
+    let is_valid = new.superseded_by.is_none() && team_author(&new.path).is_none();
+    may_move && is_valid && new.order() > old.order() && newer.score >= NEWER_SCORE_SHARE * older.score
+}
