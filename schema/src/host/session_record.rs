@@ -203,6 +203,14 @@ pub fn missing_summaries(rows: Rows<'_>, session_id: &str, before: Moment) -> ru
     Ok(drafts)
 }
 
+/// Returns the changed files that a summary names.
+pub fn changed_files(summary: &str) -> impl Iterator<Item = &str> {
+    let files = summary.lines().find_map(|line| line.strip_prefix(CHANGED_LABEL)?.strip_prefix(": "));
+    let files = files.into_iter().flat_map(|files| files.split(", "));
+    // "a.rs and 3 more"
+    files.filter_map(|file| file.split(" and ").next())
+}
+
 impl SessionRecord {
     /// Composes the record of a session, or returns `None` if the session has no memories.
     pub fn compose(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Option<Self>> {

@@ -1,5 +1,6 @@
 //! Moves newer summaries and prompts before older hits, because what was said last about a subject tells its current state.
 
+use schema::host::session_record::changed_files;
 use schema::model::memory::MemoryType;
 use schema::model::sharing::team_author;
 use schema::store::MemoryRow;
@@ -13,8 +14,8 @@ const MAX_OUTDATED: usize = 5;
 /// Least share of the older hit's score.
 const NEWER_SCORE_SHARE: f32 = 0.5;
 
-/// Moves newer summaries and prompts before an older summary, and newer prompts before an older answer, the newest first and with at least
-/// its score. A prompt that is a question does not move. Returns whether the first hit changed.
+/// Moves newer prompts before an older summary or answer, and newer summaries before an older one if both sessions changed the same file,
+/// the newest first and with at least its score. A prompt that is a question does not move. Returns whether the first hit changed.
 pub(super) fn reorder(hits: &mut [RankedCandidate]) -> bool {
     let count = hits.len().min(MAX_OUTDATED);
     let mut has_new_first = false;
@@ -33,7 +34,9 @@ pub(super) fn reorder(hits: &mut [RankedCandidate]) -> bool {
 fn is_current_state(newer: &RankedCandidate, older: &RankedCandidate) -> bool {
     let (Some(new), Some(old)) = (newer.row(), older.row()) else { return false };
     let may_move = match (old.memory.kind, new.memory.kind) {
-        (MemoryType::SessionSummary, MemoryType::SessionSummary) => true,
+        (MemoryType::SessionSummary, MemoryType::SessionSummary) => {
+            changed_files(&new.memory.content).any(|file| changed_files(&old.memory.content).any(|other| other == file))
+        }
         (MemoryType::SessionSummary | MemoryType::AssistantResponse, MemoryType::UserPrompt) => {
             !questions::is_question(&new.memory.content)
         }

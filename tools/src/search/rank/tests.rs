@@ -167,7 +167,16 @@ fn a_reversal_stands_before_a_composed_summary() {
 }
 
 #[rstest]
-#[case::summary(MemoryType::SessionSummary, MemoryType::SessionSummary, "Sessions are in Postgres", 0.5, true)]
+#[case::summary(
+    MemoryType::SessionSummary,
+    MemoryType::SessionSummary,
+    "In Postgres\nChanged: a.rs, store.rs",
+    0.5,
+    true
+)]
+#[case::other_file(MemoryType::SessionSummary, MemoryType::SessionSummary, "In Postgres\nChanged: a.rs", 0.5, false)]
+#[case::no_file(MemoryType::SessionSummary, MemoryType::SessionSummary, "In Postgres", 0.5, false)]
+#[case::weaker(MemoryType::SessionSummary, MemoryType::SessionSummary, "In Postgres\nChanged: store.rs", 0.4, false)]
 #[case::prompt(MemoryType::SessionSummary, MemoryType::UserPrompt, "Sessions go to Postgres from now on.", 0.5, true)]
 #[case::prompt_after_answer(
     MemoryType::AssistantResponse,
@@ -177,8 +186,7 @@ fn a_reversal_stands_before_a_composed_summary() {
     true
 )]
 #[case::question(MemoryType::SessionSummary, MemoryType::UserPrompt, "Where are the sessions?", 0.5, false)]
-#[case::weaker(MemoryType::SessionSummary, MemoryType::SessionSummary, "Sessions are in Postgres", 0.4, false)]
-#[case::edit(MemoryType::SessionSummary, MemoryType::ToolUsage, "Files modified: sessions.rs", 0.5, false)]
+#[case::edit(MemoryType::SessionSummary, MemoryType::ToolUsage, "Files modified: store.rs", 0.5, false)]
 #[case::decision(MemoryType::Decision, MemoryType::UserPrompt, "Sessions go to Postgres.", 0.5, false)]
 fn newer_summaries_and_prompts_go_before_older_hits(
     #[case] older: MemoryType,
@@ -193,7 +201,10 @@ fn newer_summaries_and_prompts_go_before_older_hits(
         lifts: RankLifts::default(),
     };
     let hits = |days_ago: [i64; 2]| {
-        vec![hit(older, "Sessions are in Redis", days_ago[0], 1.0), hit(newer, text, days_ago[1], relevance)]
+        vec![
+            hit(older, "In Redis\nChanged: store.rs and 3 more", days_ago[0], 1.0),
+            hit(newer, text, days_ago[1], relevance),
+        ]
     };
     let mut newer_below = hits([5, 1]);
     assert_eq!(current_state_first::reorder(&mut newer_below), is_first);
