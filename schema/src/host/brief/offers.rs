@@ -116,3 +116,67 @@ pub(super) fn is_question(asked: &str) -> bool {
     static ENDINGS: WordList = WordList::words("? ？ 까 까요 나요 가요 는지요");
     ENDINGS.ends(asked.trim_end())
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("Tiles are cached. Shall I add a limit?", Some("Tiles are cached."))]
+    #[case("Tiles are cached. Sync: the last writer wins. Good enough to start?", Some("Tiles are cached."))]
+    #[case("It takes 0.9 s. I could write an importer for the old files.", Some("It takes 0.9 s."))]
+    #[case("락은 3초입니다. 관전 모드도 쉽게 붙습니다. 해볼까요?", Some("락은 3초입니다."))]
+    #[case("Two ways: widen the column, or store integers.", None)]
+    #[case("The column is wider now.", Some("The column is wider now."))]
+    #[case::ways_of_working("The config is read in two ways now: both work. Deployed.", Some("Deployed."))]
+    #[case::candidate(
+        "릴리스 후보는 3.2.1입니다. 태그까지 달았습니다.",
+        Some("릴리스 후보는 3.2.1입니다. 태그까지 달았습니다.")
+    )]
+    #[case::simple_fix("I took the simplest fix: a mutex.", Some("I took the simplest fix: a mutex."))]
+    #[case::described_options(
+        "힙이 아니라 다이렉트 버퍼입니다. 방법은 둘입니다. 256m으로 막는다; limit을 3Gi로 올린다",
+        Some("힙이 아니라 다이렉트 버퍼입니다.")
+    )]
+    #[case::counted("Two layouts: rows, which are simple, or columns. Columns compress better.", None)]
+    #[case::counted_korean("세 가지가 있습니다. 행 잠금: 단순합니다; 큐: 튼튼합니다", None)]
+    #[case::possible(
+        "Envoy sends the old headers. We can move Envoy to W3C, or the SDK reads both.",
+        Some("Envoy sends the old headers.")
+    )]
+    #[case::limit("We can only test on Postgres 15 or 16.", Some("We can only test on Postgres 15 or 16."))]
+    #[case::either(
+        "Reads in those regions get MAPQ 0. Either use the no-ALT set, or run bwa-postalt.",
+        Some("Reads in those regions get MAPQ 0.")
+    )]
+    #[case::lettered(
+        "It scans three years. Ways out: (a) a filter on the partition (b) a view. Which one?",
+        Some("It scans three years.")
+    )]
+    #[case::lettered_results("Fixed: (a) the filter (b) the view.", Some("Fixed: (a) the filter (b) the view."))]
+    #[case::in_both_cases(
+        "Either way, the cache is cleared or rebuilt.",
+        Some("Either way, the cache is cleared or rebuilt.")
+    )]
+    #[case::ability("Sessions can be resumed or cleared.", Some("Sessions can be resumed or cleared."))]
+    #[case::results("Two hosts failed: web1 and web2.", Some("Two hosts failed: web1 and web2."))]
+    fn offers_are_left_out_of_an_answer(#[case] answer: &str, #[case] expected: Option<&str>) {
+        assert_eq!(without_offers(answer).as_deref(), expected);
+    }
+
+    #[rstest]
+    #[case("Which one counts?", true)]
+    #[case("시크릿은 vault랑 sealed secrets 중에 뭐가 나을까", true)]
+    #[case("We have two stores. Redis or Postgres?", true)]
+    #[case("Redis or Postgres? Take Postgres.", false)]
+    #[case("Redis or Postgres? Costs matter, too.", true)]
+    #[case("Envoy Gateway랑 Traefik 비교해줘", true)]
+    #[case("근본 해결은? replica 늘리는 거랑 maxUnavailable 중에", true)]
+    #[case("현금영수증 붙입시다. 어떤 방법이 있을까요?", true)]
+    #[case("why is the export slow?", false)]
+    fn question_that_asks_for_a_choice_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
+        assert_eq!(asks_to_choose(prompt), expected);
+    }
+}
