@@ -28,12 +28,24 @@ use crate::hook_session::{HookSession, set_unsaved};
 const CONCLUSIONS_AT_COMPACTION: usize = 20;
 
 /// A turn whose changes were saved.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct SavedTurn {
     /// Its prompt, unless it has none.
     pub(crate) prompt: Option<TurnPrompt>,
     /// The files that it changed.
     files: Vec<String>,
+    /// Its texts, if it had no end.
+    said: TurnTexts,
+    /// The memory of the last thing that was said, or of the prompt.
+    source: Option<MemoryId>,
+}
+
+/// Where the texts of a turn without an end are.
+#[derive(Debug, Clone, Copy)]
+struct OpenTurn<'t> {
+    transcript: Option<&'t str>,
+    /// The prompt after it.
+    next: Option<&'t str>,
 }
 
 /// The part of a prompt that is saved.
@@ -87,7 +99,7 @@ impl HookSession<'_> {
             (part == SavedPart::Prompt).then(|| self.new_draft(MemoryType::UserPrompt, prompt.to_owned(), self.now));
         let asked = asked.and_then(|draft| prepare(draft, self.sanitizer));
         let id = asked.as_ref().map(PreparedMemory::id);
-        let ended = self.save_turn(asked);
+        let ended = self.save_turn(asked, Some(OpenTurn { transcript, next: Some(prompt) }));
         let begun = self.record_turn_start(&TurnPrompt { memory: id.clone() });
         if begun.is_ok() {
             self.record_missing_start();
@@ -96,13 +108,13 @@ impl HookSession<'_> {
                 self.log_unless_busy(session_context::record_acknowledgement(self.layout, &self.session_id));
             }
         }
-        let before = ended.as_ref().ok().cloned().unwrap_or_default();
-        let mut concluded = self.prepare_open_turn_conclusions(before, transcript, Some(prompt));
+        let (before, ended) = ended.map_or_else(|error| (SavedTurn::default(), Err(error)), |turn| (turn, Ok(())));
+        let mut concluded = self.prepare_turn_conclusions(before.source, before.said, &before.files);
         // An acknowledgement concludes nothing by itself, but may accept what was recommended.
         if part == SavedPart::Prompt || may_choose(prompt) {
             concluded.extend(self.prepare_prompt_conclusions(id, prompt, transcript));
         }
-        ended.map(drop).and(self.save_prepared(&concluded)).and(begun)
+        ended.and(self.save_prepared(&concluded)).and(begun)
     }
 
     /// Records what a turn changed, then its answer and the conclusions of all its texts.
@@ -111,24 +123,33 @@ impl HookSession<'_> {
         let draft = answer.clone().map(|text| self.new_draft(MemoryType::AssistantResponse, text, self.now));
         let prepared_answer = draft.and_then(|draft| prepare(draft, self.sanitizer));
         let id = prepared_answer.as_ref().map(PreparedMemory::id);
-        let saved = self.save_turn(prepared_answer);
-        let mut said = self.texts_of_turn(transcript, None);
+        let saved = self.save_turn(prepared_answer, None);
+        let mut said = texts_of_turn_in(transcript, None);
         said.texts.extend(answer);
         let files = saved.as_ref().map(|turn| turn.files.clone()).unwrap_or_default();
         let concluded = self.prepare_turn_conclusions(id, said, &files);
         saved.map(drop).and(self.save_prepared(&concluded))
     }
 
-    /// Records the changes of a turn, and then a text.
-    fn save_turn(&mut self, text: Option<PreparedMemory>) -> Result<SavedTurn, StoreError> {
+    /// Records the changes of a turn, what was said last if it is open, and then a text.
+    fn save_turn(&mut self, text: Option<PreparedMemory>, open: Option<OpenTurn<'_>>) -> Result<SavedTurn, StoreError> {
         let (layout, session_id) = (self.layout, self.session_id.clone());
         let (mut text, mut turn) = (text, SavedTurn::default());
         // The buffer may take until the deadline.
         set_unsaved(text.as_slice());
         let taken = track_buffer::take_uses(layout, &session_id, |taken| {
-            turn = SavedTurn { prompt: taken.prompt.clone(), files: taken.files.clone() };
+            let (prompt, files) = (taken.prompt.clone(), taken.files.clone());
+            let open = open.filter(|_| prompt.is_some());
+            let said = open.map(|open| texts_of_turn_in(open.transcript, open.next)).unwrap_or_default();
             let used = self.prepare_tool_usage(taken);
-            self.save_prepared(&used.into_iter().chain(text.take()).collect::<Vec<_>>())
+            let last = said.unfinished(&self.session_id, self.now);
+            let last = last.and_then(|draft| prepare(draft, self.sanitizer));
+            let source = last
+                .as_ref()
+                .map(PreparedMemory::id)
+                .or_else(|| prompt.as_ref().and_then(|asked| asked.memory.clone()));
+            turn = SavedTurn { prompt, files, said, source };
+            self.save_prepared(&used.into_iter().chain(last).chain(text.take()).collect::<Vec<_>>())
         });
         // A buffer that cannot be read is reported, but must not cost the text.
         self.save_prepared(&Vec::from_iter(text)).and(taken).map(|()| turn)
@@ -140,22 +161,12 @@ impl HookSession<'_> {
         track_buffer::begin(self.layout, &self.session_id, prompt, &self.now)
     }
 
-    /// Records the changes and conclusions of a turn that may have no end.
+    /// Records the changes, the last text and the conclusions of a turn that may have no end.
     pub(crate) fn save_open_turn(&mut self, transcript: Option<&str>) -> Result<SavedTurn, StoreError> {
-        let turn = self.save_turn(None)?;
-        let concluded = self.prepare_open_turn_conclusions(turn.clone(), transcript, None);
+        let mut turn = self.save_turn(None, Some(OpenTurn { transcript, next: None }))?;
+        let said = std::mem::take(&mut turn.said);
+        let concluded = self.prepare_turn_conclusions(turn.source.clone(), said, &turn.files);
         self.save_prepared(&concluded).map(|()| turn)
-    }
-
-    /// Returns the conclusions of a turn that had no end. `next` is the prompt after it.
-    fn prepare_open_turn_conclusions(
-        &self,
-        turn: SavedTurn,
-        transcript: Option<&str>,
-        next: Option<&str>,
-    ) -> Vec<PreparedMemory> {
-        let SavedTurn { prompt: Some(prompt), files } = turn else { return Vec::new() };
-        self.prepare_turn_conclusions(prompt.memory, self.texts_of_turn(transcript, next), &files)
     }
 
     /// Returns a memory of a turn's changes.
@@ -192,11 +203,6 @@ impl HookSession<'_> {
         files: &[String],
     ) -> Vec<PreparedMemory> {
         self.prepare_conclusions(source, files, |said_in| conclusions::drafts_of_turn(said_in, said, self.sanitizer))
-    }
-
-    fn texts_of_turn(&self, transcript: Option<&str>, next: Option<&str>) -> TurnTexts {
-        let path = transcript.filter(|_| self.settings.conclusions);
-        path.and_then(|path| texts_of_turn(Path::new(path), next).ok()).unwrap_or_default()
     }
 
     /// Prepares conclusions with the code that they are about. `files` are those that their turn changed.
@@ -272,4 +278,9 @@ impl HookSession<'_> {
 /// Returns the last answer in a transcript. A missing or unreadable transcript has none.
 pub(crate) fn last_answer_of(transcript: Option<&str>, thread: TranscriptThread) -> Option<String> {
     last_answer(Path::new(transcript?), thread).ok().flatten().filter(|text| !is_empty_answer(text))
+}
+
+/// Returns what was said since the last prompt. A missing or unreadable transcript has nothing.
+fn texts_of_turn_in(transcript: Option<&str>, next: Option<&str>) -> TurnTexts {
+    transcript.and_then(|path| texts_of_turn(Path::new(path), next).ok()).unwrap_or_default()
 }

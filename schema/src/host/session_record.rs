@@ -23,7 +23,8 @@ use crate::prose::terms::{ProseToken, terms, tokens};
 use crate::store::{ACKNOWLEDGEMENTS, MemoryFilter, MemoryRow, Rows};
 
 /// The labels of the lines of a summary, without the colon, and that of the changed files.
-pub const SUMMARY_LABELS: [&str; 7] = ["Outcome", "Answered", "Open", CHANGED_LABEL, "Ran", "Failed", "About"];
+pub const SUMMARY_LABELS: [&str; 8] =
+    ["Outcome", "Unfinished", "Answered", "Open", CHANGED_LABEL, "Ran", "Failed", "About"];
 pub const CHANGED_LABEL: &str = "Changed";
 
 /// How many memories of a session are read, the last ones.
@@ -84,6 +85,8 @@ pub struct SessionRecord {
 pub struct TurnRecord {
     pub asked: String,
     pub answered: Option<String>,
+    /// The last informative text, if the turn had no end.
+    pub unfinished: Option<String>,
     /// Whether it changed files.
     pub has_changes: bool,
     /// The time of the turn: seconds since 1970, and the sequence number of the memory.
@@ -269,7 +272,7 @@ impl SessionRecord {
         if !self.is_real() {
             return None;
         }
-        let [outcome, answered, open, changed, ran, failed, about] = SUMMARY_LABELS;
+        let [outcome, unfinished, answered, open, changed, ran, failed, about] = SUMMARY_LABELS;
         let mut lines: Vec<String> = Vec::new();
         lines.extend(self.title.as_deref().map(|title| shortened(title, LONGEST_TITLE)));
         let mut line = |label: &str, text: String| {
@@ -278,6 +281,7 @@ impl SessionRecord {
             }
         };
         line(outcome, self.outcome.as_ref().map(|(text, _)| text.clone()).unwrap_or_default());
+        line(unfinished, self.unfinished().unwrap_or_default().to_owned());
         line(answered, self.first_answer().unwrap_or_default().to_owned());
         line(open, listed(&self.open_steps, 5, "; "));
         line(changed, listed(&self.files, 12, ", "));
@@ -286,6 +290,11 @@ impl SessionRecord {
         line(failed, listed(&failures, 4, "; "));
         line(about, topics(&self.turns).join(", "));
         Some(lines.join("\n"))
+    }
+
+    /// Returns the last informative text of the last turn, if it had no end.
+    pub(crate) fn unfinished(&self) -> Option<&str> {
+        self.turns.last().filter(|turn| turn.answered.is_none())?.unfinished.as_deref()
     }
 
     /// Returns the first answer, which often names the cause of a problem, unless it is the outcome.
@@ -347,7 +356,8 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
                 }
                 answered = None;
                 let asked = shortened(beginning(content), LONGEST_PROMPT);
-                let turn = TurnRecord { asked, answered: None, has_changes: false, order: row.order() };
+                let turn =
+                    TurnRecord { asked, answered: None, unfinished: None, has_changes: false, order: row.order() };
                 agreed = None;
                 if is_open {
                     turns.push(turn);
@@ -360,6 +370,11 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
                 turns.extend(agreed.take());
                 if let Some(turn) = turns.last_mut() {
                     turn.has_changes = true;
+                }
+            }
+            MemoryType::AssistantResponse if row.memory.is_unfinished() => {
+                if let Some(turn) = turns.last_mut() {
+                    turn.unfinished = gist(beginning(content), LONGEST_OUTCOME);
                 }
             }
             // An answer after small talk may still report on the work before it.

@@ -11,9 +11,13 @@ use std::io;
 use std::path::Path;
 
 use memchr::memmem;
+use serde_json::Value;
 
 use crate::host::choice::LastTurn;
+use crate::intake::prepare::Draft;
+use crate::model::memory::{MemoryType, UNFINISHED};
 use crate::model::moment::Moment;
+use crate::prose::small_talk::is_informative;
 pub use line::TranscriptThread;
 use line::{LineContent, TranscriptLine};
 pub use line_reader::LINE_LIMIT;
@@ -117,6 +121,20 @@ pub struct TurnTexts {
     pub texts: Vec<String>,
     /// The decisions of a person who picked options.
     pub picked: Vec<String>,
+    /// When the last text was said.
+    pub at: Option<Moment>,
+}
+
+impl TurnTexts {
+    /// Returns a memory of where a turn without an end stopped: the last text that says more than what the model does next. It has the time
+    /// of the last text, or `at` if that is unknown or later.
+    pub fn unfinished(&self, session_id: &str, at: Moment) -> Option<Draft> {
+        let text = self.texts.iter().rev().find(|text| is_informative(text))?;
+        let at = self.at.map_or(at, |said| said.min(at));
+        let mut draft = Draft::new(session_id.to_owned(), MemoryType::AssistantResponse, text.clone(), at);
+        draft.attributes.metadata.insert(UNFINISHED.to_owned(), Value::Bool(true));
+        Some(draft)
+    }
 }
 
 /// Returns what was said since the last prompt. The turn may still be going on.
@@ -124,7 +142,7 @@ pub struct TurnTexts {
 /// A prompt at the very end of the file that equals `next` belongs to the next turn and is skipped.
 pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<TurnTexts> {
     let mut lines = BackwardLines::open(path, TURN_REACH)?;
-    let (mut texts, mut picked, mut length) = (Vec::new(), Vec::new(), 0);
+    let (mut texts, mut picked, mut length, mut at) = (Vec::new(), Vec::new(), 0, None);
     while let Some((_, bytes)) = lines.next()? {
         // Skip most lines without parsing them.
         let speaks = [&b"\"assistant\""[..], b"\"user\""].iter().any(|who| memmem::find(&bytes, who).is_some());
@@ -143,6 +161,7 @@ pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<TurnTexts> {
                     break;
                 }
                 texts.push(text);
+                at = at.or_else(|| line.moment());
             }
             LineContent::Prompt(text) if texts.is_empty() && next.is_some_and(|next| next.trim() == text) => {}
             LineContent::Prompt(_) | LineContent::MachinePrompt | LineContent::Compaction => break,
@@ -152,7 +171,7 @@ pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<TurnTexts> {
     }
     texts.reverse();
     picked.reverse();
-    Ok(TurnTexts { texts, picked })
+    Ok(TurnTexts { texts, picked, at })
 }
 
 /// Returns the model that answered last, if the last 512 kB name it.

@@ -28,7 +28,15 @@ pub struct Memory {
 /// The metadata field of a summary of a day.
 pub const DAY: &str = "day";
 
+/// The metadata field of the last text of a turn that had no end.
+pub const UNFINISHED: &str = "unfinished";
+
 impl Memory {
+    /// Whether this is the last text of a turn that had no end.
+    pub fn is_unfinished(&self) -> bool {
+        self.attributes.metadata.contains_key(UNFINISHED)
+    }
+
     /// Whether this is a summary that was composed of the memories of a day.
     pub fn is_day_summary(&self) -> bool {
         self.is_composed_summary() && self.attributes.metadata.contains_key(DAY)

@@ -1,6 +1,7 @@
 //! Distinguishes small talk from work: prompts that only agree, greet or say goodbye, and answers without content.
 
 use crate::model::word_list::WordList;
+use crate::prose::sentences::{in_lower_case, sentences};
 use crate::prose::terms::terms;
 
 /// The maximum length of a prompt that can be small talk, in characters.
@@ -9,6 +10,9 @@ const LONGEST_SMALL_TALK: usize = 60;
 /// The minimum number of distinctive terms, or of characters, in an answer with content.
 const LEAST_TERMS: usize = 3;
 const LEAST_CHARACTERS: usize = 60;
+
+/// The minimum number of distinctive terms in an informative sentence.
+const LEAST_SAID: usize = 2;
 
 /// Whether a prompt asks for nothing new: it agrees, thanks, greets, ends the day, or is a command of the host.
 pub(crate) fn is_small_talk(prompt: &str) -> bool {
@@ -62,6 +66,23 @@ pub(crate) fn is_substantial(answer: &str) -> bool {
     answer.chars().count() >= LEAST_CHARACTERS || terms(answer).len() >= LEAST_TERMS
 }
 
+/// Whether a text between tool calls says more than what the model does next: "Let me look at the parser."
+pub(crate) fn is_informative(text: &str) -> bool {
+    sentences(text).into_iter().any(|sentence| terms(sentence).len() >= LEAST_SAID && !is_announcement(sentence))
+}
+
+/// Whether a sentence only says what the model does next.
+fn is_announcement(sentence: &str) -> bool {
+    let folded = in_lower_case(sentence.trim());
+    let mut said = folded.trim_end_matches(['.', '!', '…']);
+    while let Some(rest) = ANNOUNCING_LEADS.iter().find_map(|lead| said.strip_prefix(*lead)) {
+        said = rest.trim_start_matches([',', '.', '!', ' ']);
+    }
+    said.ends_with([':', '：'])
+        || ANNOUNCEMENTS.begins(said)
+        || KOREAN_ANNOUNCEMENTS.ends(said) && !RECOMMENDATIONS.ends(said)
+}
+
 /// Whether a word consists of single Hangul letters, such as `ㅇㅇ`, `ㅋㅋㅋ` and `ㅇㅋ`.
 fn is_interjection(word: &str) -> bool {
     word.chars().all(|c| matches!(c, '\u{3131}'..='\u{318E}'))
@@ -93,6 +114,17 @@ static CLOSING: WordList = WordList::words(
      updated understood welcome готово 다 됐습니다 모두 완료 완료됐습니다 완료되었습니다 완료했습니다 적용했습니다 반영했습니다 수정했습니다 처리했습니다 천만에요 했습니다 끝났습니다 \
      完了 完了しました 完成 完成了 re",
 );
+
+/// Words before an announcement.
+static ANNOUNCING_LEADS: WordList =
+    WordList::phrases("now |now,|next,|next |first,|first |ok,|okay,|good|great|alright|perfect|got it|then |so |and ");
+
+/// Beginnings and Korean endings of sentences that say what the model does next, and endings of recommendations.
+static ANNOUNCEMENTS: WordList = WordList::phrases(
+    "let me |let's |i'll |i will |i'm going to |i am going to |i'm now |i want to |checking |looking |reading |running |searching |updating ",
+);
+static KOREAN_ANNOUNCEMENTS: WordList = WordList::words("겠습니다 게요 볼게 할게 봅니다");
+static RECOMMENDATIONS: WordList = WordList::words("좋겠습니다 낫겠습니다 되겠습니다 안되겠습니다");
 
 /// Commands of the host that start no turn, or that say nothing without arguments.
 static HOST_COMMANDS: WordList = WordList::words(
@@ -213,6 +245,23 @@ mod tests {
         for prompt in others {
             assert!(!is_acknowledgement(prompt), "{prompt}");
         }
+    }
+
+    #[rstest]
+    #[case::cause("The range of child edges is wrong: it must be saturating.", true)]
+    #[case::cause_and_next("The lock is held too long. Let me look at who takes it.", true)]
+    #[case::korean_cause("만료 시각을 비교하지 않고 있습니다.", true)]
+    #[case::korean_recommendation("설정 파일을 나누는 게 좋겠습니다.", true)]
+    #[case::next("Now let me update the tests of the parser.", false)]
+    #[case::next_after_praise("Good. I'll run the whole suite again.", false)]
+    #[case::heading("Now the integration tests of the parser:", false)]
+    #[case::korean_next("이제 파서의 테스트를 고치겠습니다.", false)]
+    #[case::short("Reading.", false)]
+    fn text_between_tools_is_informative_if_it_says_more_than_what_comes_next(
+        #[case] text: &str,
+        #[case] expected: bool,
+    ) {
+        assert_eq!(is_informative(text), expected);
     }
 
     #[rstest]

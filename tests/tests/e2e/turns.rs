@@ -4,6 +4,7 @@ use std::fs;
 
 use harness::{Era, Sandbox, sandbox};
 use rstest::rstest;
+use schema::model::moment::Moment;
 use serde_json::{Value, json};
 
 /// A host session as a sequence of events.
@@ -63,12 +64,12 @@ impl Turns<'_> {
         self
     }
 
-    /// Writes lines of a transcript: the role and the text.
+    /// Writes lines of a transcript, all said now: the role and the text.
     fn said(&self, lines: &[(&str, &str)]) -> &Self {
         let line = |(number, (who, text)): (usize, &(&str, &str))| {
             let content = if *who == "user" { json!(text) } else { json!([{"type": "text", "text": text}]) };
             let message = json!({"id": format!("m{number}"), "role": who, "content": content});
-            let at = format!("2026-01-28T01:30:{number:02}Z");
+            let at = Moment::now().utc();
             json!({"type": who, "timestamp": at, "sessionId": self.session, "message": message}).to_string() + "\n"
         };
         fs::create_dir_all(self.sandbox.home()).unwrap();
@@ -251,6 +252,37 @@ fn interrupted_conclusion_is_saved_later() {
         .said(&[asked, ("assistant", DECISION), ("user", "and how does the linter work?"), ("assistant", LEARNING)])
         .end();
     assert_eq!(texts(&sandbox, "learning"), [LEARNING]);
+}
+
+#[rstest]
+#[case::by_a_prompt(false)]
+#[case::by_the_end_of_the_session(true)]
+fn last_text_of_an_interrupted_turn_is_saved_once(#[case] is_last: bool) {
+    const CAUSE: &str = "The range of child edges is too small, the distance is missing in it.";
+    let sandbox = sandbox!();
+    let session = turns(&sandbox, "s1");
+    let asked = ("user", "add the tree for similar photos");
+    let said = [
+        asked,
+        ("assistant", CAUSE),
+        ("assistant", "Now let me fix the tests of the tree."),
+        ("user", "[Request interrupted by user]"),
+    ];
+    session.prompt(asked.1).edit("src/tree.rs", "one();", "two();").said(&said);
+    if is_last {
+        session.end();
+    } else {
+        session.prompt("why are the tests of it red?");
+    }
+    let transcripts = sandbox.home();
+    let from = transcripts.to_str().unwrap();
+    sandbox.run_cli(["import", "claude-code", "--again", "--from", from]).assert_success();
+    assert_eq!(texts(&sandbox, "assistant_response"), [CAUSE]);
+    let start =
+        json!({"session_id": "s2", "cwd": sandbox.project(), "hook_event_name": "SessionStart", "source": "startup"});
+    let brief = sandbox.run_hook("memory-load", &start.to_string()).assert_success().json();
+    let brief = &brief["hookSpecificOutput"]["additionalContext"];
+    assert_eq!(brief.as_str().unwrap().contains(&format!("Unfinished: {CAUSE}")), is_last, "{brief}");
 }
 
 #[test]

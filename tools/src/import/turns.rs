@@ -18,7 +18,7 @@ use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::prose::small_talk::{is_acknowledgement, is_empty_answer};
 use schema::settings::Settings;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::foreign::FROM;
 use super::replay_context::{ReplayContext, ReplayEvent};
@@ -207,7 +207,7 @@ impl<'s> TurnBuilder<'s> {
             }
             ReplayEvent::Reported(text) => {
                 let source = self.push_draft(MemoryType::SubagentResult, text.clone(), at);
-                self.conclude(source, TurnTexts { texts: vec![text], picked: Vec::new() }, at);
+                self.conclude(source, TurnTexts { texts: vec![text], ..TurnTexts::default() }, at);
             }
         }
     }
@@ -223,7 +223,7 @@ impl<'s> TurnBuilder<'s> {
         }
     }
 
-    /// Stores what hooks store at the end of a turn: changes, answer, then conclusions.
+    /// Stores what hooks store at the end of a turn: changes, answer or last text, then conclusions.
     pub(super) fn end_turn(&mut self) {
         self.end_tool_uses();
         let at = self.turn.answer.as_ref().map(|answer| answer.at);
@@ -239,8 +239,13 @@ impl<'s> TurnBuilder<'s> {
                 self.conclude_turn(source, at);
             }
             answer => {
+                self.turn.said.at = at.or(self.turn.said.at);
                 self.turn.said.texts.extend(answer.map(|answer| answer.text));
-                self.conclude_turn(None, at.or(self.last_at).unwrap_or_else(Moment::now));
+                self.last_turn.answer = self.turn.said.texts.last().cloned().unwrap_or_default();
+                let at = at.or(self.last_at).unwrap_or_else(Moment::now);
+                let last = self.turn.said.unfinished(&self.context.session_id, at);
+                let source = last.and_then(|draft| self.push(draft));
+                self.conclude_turn(source, at);
             }
         }
         self.turn.prompt = None;
@@ -251,15 +256,15 @@ impl<'s> TurnBuilder<'s> {
         if let Some(used) = self.turn.used.take()
             && let Some(text) = used.text()
         {
-            let draft = self.draft(MemoryType::ToolUsage, text, used.at);
-            self.ready
-                .extend(prepare(draft, self.context.sanitizer).map(|memory| memory.with_succeeded(used.succeeded)));
+            let prepared = self.prepared(self.draft(MemoryType::ToolUsage, text, used.at));
+            self.ready.extend(prepared.map(|memory| memory.with_succeeded(used.succeeded)));
         }
     }
 
     /// Adds the current answer to the text between tools, because the model continued or was interrupted.
     fn add_answer_to_texts(&mut self) {
         if let Some(answer) = &self.turn.answer {
+            self.turn.said.at = Some(answer.at);
             let texts = &mut self.turn.said.texts;
             texts.push(answer.text.clone());
             // Keeps only the last texts of a long turn.
@@ -292,9 +297,8 @@ impl<'s> TurnBuilder<'s> {
     }
 
     fn push_conclusions(&mut self, drafts: Option<Vec<Draft>>) {
-        for mut draft in drafts.unwrap_or_default() {
-            draft.attributes.metadata = self.metadata();
-            self.ready.extend(prepare(draft, self.context.sanitizer));
+        for draft in drafts.unwrap_or_default() {
+            self.push(draft);
         }
     }
 
@@ -311,24 +315,30 @@ impl<'s> TurnBuilder<'s> {
         is_open
     }
 
-    fn metadata(&self) -> Map<String, Value> {
-        self.from.iter().map(|from| (FROM.to_owned(), Value::from(from.as_str()))).collect()
-    }
-
     fn draft(&self, kind: MemoryType, content: String, at: Moment) -> Draft {
         let importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
         Draft {
-            attributes: MemoryAttributes { importance, metadata: self.metadata(), ..MemoryAttributes::default() },
+            attributes: MemoryAttributes { importance, ..MemoryAttributes::default() },
             ..Draft::new(self.context.session_id.clone(), kind, content, at)
         }
     }
 
     /// Adds a memory and returns its id.
     fn push_draft(&mut self, kind: MemoryType, content: String, at: Moment) -> Option<MemoryId> {
-        let prepared = prepare(self.draft(kind, content, at), self.context.sanitizer)?;
+        self.push(self.draft(kind, content, at))
+    }
+
+    fn push(&mut self, draft: Draft) -> Option<MemoryId> {
+        let prepared = self.prepared(draft)?;
         let id = prepared.id();
         self.ready.push_back(prepared);
         Some(id)
+    }
+
+    /// Prepares a memory that says where it came from.
+    fn prepared(&self, mut draft: Draft) -> Option<PreparedMemory> {
+        draft.attributes.metadata.extend(self.from.iter().map(|from| (FROM.to_owned(), Value::from(from.as_str()))));
+        prepare(draft, self.context.sanitizer)
     }
 }
 

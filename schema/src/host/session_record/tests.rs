@@ -1,6 +1,7 @@
 use rstest::rstest;
 
 use crate::files::database::LockTimeout;
+use crate::host::transcript::TurnTexts;
 use crate::intake::capture::capture;
 use crate::intake::prepare::Draft;
 use crate::model::memory::MemoryAttributes;
@@ -77,6 +78,22 @@ fn agreement_that_changes_files_is_a_turn() {
     let summary = record.summary().unwrap();
     assert!(summary.contains("\nOutcome: The importer uses a left join now"), "{summary}");
     assert!(summary.contains("\nAnswered: A left join on `tenant_id` keeps the rows."), "{summary}");
+}
+
+#[test]
+fn last_text_of_a_turn_without_an_end_is_no_outcome() {
+    let asked = "Add a tree to find similar photos.";
+    let mut memories = SESSION.to_vec();
+    memories.extend([(MemoryType::UserPrompt, asked), (MemoryType::ToolUsage, "Files modified: src/tree.rs")]);
+    let (_project, mut store) = store(&memories);
+    let at = Moment::from_unix(1_769_564_800, Some(32_400)).unwrap();
+    let said = TurnTexts { texts: vec!["The range of child edges is too small.".to_owned()], ..TurnTexts::default() };
+    capture(&mut store, said.unfinished("s", at).unwrap(), &Sanitizer::default()).unwrap();
+    let record = SessionRecord::compose(store.rows(), "s").unwrap().unwrap();
+    let summary = record.summary().unwrap();
+    assert!(summary.contains("\nUnfinished: The range of child edges is too small.\n"), "{summary}");
+    let before = self::record(&SESSION);
+    assert_eq!(record.outcome.map(|(text, _)| text), before.outcome.map(|(text, _)| text));
 }
 
 #[test]
