@@ -88,9 +88,7 @@ pub(crate) fn dispatch(
             let concluded = session.prepare_conclusions_since_compaction(transcript, open_prompt.as_ref());
             let saved = session.save_prepared(&concluded);
             // The turn continues after the compaction.
-            interrupted
-                .and_then(|turn| turn.prompt.map_or(Ok(()), |prompt| session.record_turn_start(&prompt)))
-                .and(saved)
+            interrupted.and_then(|turn| turn.resume(&session)).and(saved)
         }
         EventKind::Summary(text) => session.save_summary(&text),
         EventKind::SessionEnd => {

@@ -18,6 +18,7 @@ use schema::host::transcript::{
 use schema::intake::prepare::{Draft, PreparedMemory, prepare};
 use schema::model::failure::topics_of;
 use schema::model::memory::{MemoryId, MemoryType};
+use schema::model::moment::Moment;
 use schema::prose::small_talk::is_empty_answer;
 use schema::settings::Edits;
 use schema::store::StoreError;
@@ -38,6 +39,14 @@ pub(crate) struct SavedTurn {
     said: TurnTexts,
     /// The memory of the last thing that was said, or of the prompt.
     source: Option<MemoryId>,
+}
+
+impl SavedTurn {
+    /// Notes that the turn continues.
+    pub(crate) fn resume(self, session: &HookSession<'_>) -> Result<(), StoreError> {
+        let begun = self.prompt.map(|prompt| TurnPrompt { recorded: self.files, ..prompt });
+        begun.map_or(Ok(()), |begun| session.record_turn_start(&begun))
+    }
 }
 
 /// Where the texts of a turn without an end are.
@@ -78,12 +87,14 @@ impl HookSession<'_> {
         })
     }
 
-    /// Records a failure, and notes its topics to recognise a later success.
+    /// Records what the turn changed so far and a failure, and notes its topics to recognise a later success.
     pub(crate) fn save_failure(&mut self, text: &str) -> Result<(), StoreError> {
         let topics = topics_of(text);
-        self.save_drafts([self.new_draft(MemoryType::Error, text.to_owned(), self.now)])?;
+        let failure = prepare(self.new_draft(MemoryType::Error, text.to_owned(), self.now), self.sanitizer);
+        set_unsaved(failure.as_slice());
         self.create_dirs()?;
         self.log_unless_busy(track_buffer::remove_successes(self.layout, &self.session_id, text));
+        self.save_turn(failure, None)?.resume(self)?;
         failed_topics::note_failure(self.layout, &topics)
             .map_err(StoreError::io("append to", self.layout.failed_topics_file()))
     }
@@ -100,7 +111,7 @@ impl HookSession<'_> {
         let asked = asked.and_then(|draft| prepare(draft, self.sanitizer));
         let id = asked.as_ref().map(PreparedMemory::id);
         let ended = self.save_turn(asked, Some(OpenTurn { transcript, next: Some(prompt) }));
-        let begun = self.record_turn_start(&TurnPrompt { memory: id.clone() });
+        let begun = self.record_turn_start(&TurnPrompt { memory: id.clone(), at: self.now, recorded: Vec::new() });
         if begun.is_ok() {
             self.record_missing_start();
             // A command of the host says nothing to the model.
@@ -124,7 +135,7 @@ impl HookSession<'_> {
         let prepared_answer = draft.and_then(|draft| prepare(draft, self.sanitizer));
         let id = prepared_answer.as_ref().map(PreparedMemory::id);
         let saved = self.save_turn(prepared_answer, None);
-        let mut said = texts_of_turn_in(transcript, None);
+        let mut said = texts_of_turn_in(transcript, None, None);
         said.texts.extend(answer);
         let files = saved.as_ref().map(|turn| turn.files.clone()).unwrap_or_default();
         let concluded = self.prepare_turn_conclusions(id, said, &files);
@@ -138,9 +149,12 @@ impl HookSession<'_> {
         // The buffer may take until the deadline.
         set_unsaved(text.as_slice());
         let taken = track_buffer::take_uses(layout, &session_id, |taken| {
-            let (prompt, files) = (taken.prompt.clone(), taken.files.clone());
-            let open = open.filter(|_| prompt.is_some());
-            let said = open.map(|open| texts_of_turn_in(open.transcript, open.next)).unwrap_or_default();
+            let (prompt, files) = (taken.prompt.clone(), taken.files_of_turn());
+            let open = open.zip(prompt.as_ref());
+            let texts = |(open, prompt): (OpenTurn<'_>, &TurnPrompt)| {
+                texts_of_turn_in(open.transcript, Some(prompt.at), open.next)
+            };
+            let said = open.map(texts).unwrap_or_default();
             let used = self.prepare_tool_usage(taken);
             let last = said.unfinished(&self.session_id, self.now);
             let last = last.and_then(|draft| prepare(draft, self.sanitizer));
@@ -158,7 +172,7 @@ impl HookSession<'_> {
     /// Notes that a turn begins with this prompt.
     pub(crate) fn record_turn_start(&self, prompt: &TurnPrompt) -> Result<(), StoreError> {
         self.create_dirs()?;
-        track_buffer::begin(self.layout, &self.session_id, prompt, &self.now)
+        track_buffer::begin(self.layout, &self.session_id, prompt)
     }
 
     /// Records the changes, the last text and the conclusions of a turn that may have no end.
@@ -281,6 +295,6 @@ pub(crate) fn last_answer_of(transcript: Option<&str>, thread: TranscriptThread)
 }
 
 /// Returns what was said since the last prompt. A missing or unreadable transcript has nothing.
-fn texts_of_turn_in(transcript: Option<&str>, next: Option<&str>) -> TurnTexts {
-    transcript.and_then(|path| texts_of_turn(Path::new(path), next).ok()).unwrap_or_default()
+fn texts_of_turn_in(transcript: Option<&str>, since: Option<Moment>, next: Option<&str>) -> TurnTexts {
+    transcript.and_then(|path| texts_of_turn(Path::new(path), since, next).ok()).unwrap_or_default()
 }

@@ -265,6 +265,7 @@ impl SessionRecord {
             || !self.failures.is_empty()
             || self.conclusions > 0
             || self.turns.iter().any(is_answered)
+            || self.unfinished().is_some()
     }
 
     /// Returns the text of the summary that is stored at the end of the session.
@@ -294,7 +295,7 @@ impl SessionRecord {
 
     /// Returns the last informative text of the last turn, if it had no end.
     pub(crate) fn unfinished(&self) -> Option<&str> {
-        self.turns.last().filter(|turn| turn.answered.is_none())?.unfinished.as_deref()
+        self.turns.last()?.unfinished.as_deref()
     }
 
     /// Returns the first answer, which often names the cause of a problem, unless it is the outcome.
@@ -343,6 +344,8 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
     // An agreement begins a turn of its own if files change after it.
     let mut agreed: Option<TurnRecord> = None;
     let mut answered: Option<&str> = None;
+    // The sequence number of the last unfinished text.
+    let mut stopped = 0;
     for row in memories {
         let content = &row.memory.content;
         match row.memory.kind {
@@ -370,10 +373,13 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
                 turns.extend(agreed.take());
                 if let Some(turn) = turns.last_mut() {
                     turn.has_changes = true;
+                    // What was changed before the text may have a later time.
+                    turn.unfinished = turn.unfinished.take().filter(|_| row.seq < stopped);
                 }
             }
             MemoryType::AssistantResponse if row.memory.is_unfinished() => {
                 if let Some(turn) = turns.last_mut() {
+                    stopped = row.seq;
                     turn.unfinished = gist(beginning(content), LONGEST_OUTCOME);
                 }
             }
@@ -382,7 +388,7 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
                 if let Some(turn) = turns.last_mut().filter(|turn| is_open || turn.answered.is_none())
                     && let Some(outcome) = gist(beginning(content), LONGEST_OUTCOME)
                 {
-                    (turn.answered, turn.order) = (Some(outcome), row.order());
+                    (turn.answered, turn.unfinished, turn.order) = (Some(outcome), None, row.order());
                     answered = Some(content);
                 }
             }

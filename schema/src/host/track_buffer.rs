@@ -56,6 +56,9 @@ pub struct BufferedUse {
     /// The id of the prompt at the start of a turn. It is empty if that prompt has no memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// At the start of a turn: the files that it changed before its last failure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recorded: Vec<String>,
 }
 
 /// The content of a buffer: each file and each command once, in the order of their first use.
@@ -76,6 +79,10 @@ pub struct ToolUses {
 pub struct TurnPrompt {
     /// `None` if the prompt means nothing by itself and was not stored.
     pub memory: Option<MemoryId>,
+    /// When the turn began.
+    pub at: Moment,
+    /// The files that it changed before its last failure. A memory has them already.
+    pub recorded: Vec<String>,
 }
 
 /// Appends a use, or a success after a failure, which is worth recording even if it changed nothing.
@@ -111,9 +118,10 @@ pub fn to_buffered_use(
 }
 
 /// Appends the start of a turn.
-pub fn begin(layout: &Layout, session_id: &str, prompt: &TurnPrompt, at: &Moment) -> Result<(), StoreError> {
-    let prompt = Some(prompt.memory.as_ref().map(ToString::to_string).unwrap_or_default());
-    append_line(layout, session_id, &BufferedUse { at: at.rfc3339(), prompt, ..BufferedUse::default() })
+pub fn begin(layout: &Layout, session_id: &str, begun: &TurnPrompt) -> Result<(), StoreError> {
+    let prompt = Some(begun.memory.as_ref().map(ToString::to_string).unwrap_or_default());
+    let recorded = begun.recorded.clone();
+    append_line(layout, session_id, &BufferedUse { at: begun.at.rfc3339(), prompt, recorded, ..BufferedUse::default() })
 }
 
 fn append_line(layout: &Layout, session_id: &str, line: &BufferedUse) -> Result<(), StoreError> {
@@ -177,7 +185,7 @@ pub fn take_uses<E: From<StoreError>>(
 pub fn files_of_turn(layout: &Layout, session_id: &str) -> Vec<String> {
     let read = |ending| store_file::read(&layout.session_file(session_id, ending)).unwrap_or_default();
     let text = BUFFERS.map(|ending| String::from_utf8_lossy(&read(ending)).into_owned()).join("\n");
-    parse_buffer(&text).map(|uses| uses.files).unwrap_or_default()
+    parse_buffer(&text).map(|uses| uses.files_of_turn()).unwrap_or_default()
 }
 
 /// Moves the content of a buffer to the end of an open file.
@@ -300,7 +308,7 @@ impl ToolUses {
             self.at = if self.is_empty() { at } else { self.at.max(at) };
         }
         if let Some(prompt) = line.prompt {
-            self.prompt = Some(TurnPrompt { memory: MemoryId::parse(&prompt) });
+            self.prompt = Some(TurnPrompt { memory: MemoryId::parse(&prompt), at, recorded: line.recorded });
         }
         if let (Some(file), Some(text)) = (&line.file, line.change) {
             self.changes.push(FileEdit { file: file.clone(), text });
@@ -313,6 +321,13 @@ impl ToolUses {
 
     fn is_empty(&self) -> bool {
         self.files.is_empty() && self.commands.is_empty()
+    }
+
+    /// Returns the files that the turn changed so far.
+    pub fn files_of_turn(&self) -> Vec<String> {
+        let recorded = self.prompt.iter().flat_map(|prompt| &prompt.recorded);
+        let later = self.files.iter().filter(|file| !recorded.clone().any(|known| known == *file));
+        recorded.clone().chain(later).cloned().collect()
     }
 
     /// Returns the text of the memory about these uses.

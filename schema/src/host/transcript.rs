@@ -137,12 +137,13 @@ impl TurnTexts {
     }
 }
 
-/// Returns what was said since the last prompt. The turn may still be going on.
+/// Returns what was said since the last prompt, and not before `since`, if that is given. The turn may still be going on.
 ///
 /// A prompt at the very end of the file that equals `next` belongs to the next turn and is skipped.
-pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<TurnTexts> {
+pub fn texts_of_turn(path: &Path, since: Option<Moment>, next: Option<&str>) -> io::Result<TurnTexts> {
     let mut lines = BackwardLines::open(path, TURN_REACH)?;
-    let (mut texts, mut picked, mut length, mut at) = (Vec::new(), Vec::new(), 0, None);
+    let (mut texts, mut picked, mut length, mut at) = (Vec::<String>::new(), Vec::new(), 0, None);
+    let mut last_id = None;
     while let Some((_, bytes)) = lines.next()? {
         // Skip most lines without parsing them.
         let speaks = [&b"\"assistant\""[..], b"\"user\""].iter().any(|who| memmem::find(&bytes, who).is_some());
@@ -154,18 +155,27 @@ pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<TurnTexts> {
             continue;
         }
         let Some(line) = TranscriptLine::parse(&bytes) else { continue };
+        if since.zip(line.moment()).is_some_and(|(since, at)| at < since) {
+            break;
+        }
         match line.content(TranscriptThread::Main) {
-            LineContent::Answer { text, .. } => {
+            LineContent::Answer { text, id } => {
                 length += text.len();
                 if length > TURN_TEXTS {
                     break;
                 }
-                texts.push(text);
+                // The lines of one answer have the same id.
+                match texts.last_mut().filter(|_| id.is_some() && id == last_id) {
+                    Some(later) => *later = format!("{text}\n\n{later}"),
+                    None => texts.push(text),
+                }
+                last_id = id;
                 at = at.or_else(|| line.moment());
             }
             LineContent::Prompt(text) if texts.is_empty() && next.is_some_and(|next| next.trim() == text) => {}
             LineContent::Prompt(_) | LineContent::MachinePrompt | LineContent::Compaction => break,
-            LineContent::Nothing if line.is_command() => break,
+            // The host may have run a command after an interruption.
+            LineContent::Nothing if line.is_command() && !texts.is_empty() => break,
             LineContent::Nothing | LineContent::Summary(_) => {}
         }
     }

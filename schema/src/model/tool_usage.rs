@@ -30,6 +30,37 @@ pub fn describe(files: &[String], commands: &[String], changes: &[FileEdit]) -> 
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
+/// Joins the texts of one turn, the first of them first.
+pub fn joined(contents: &[&str]) -> String {
+    let unique = |items: Vec<&str>| {
+        let mut found: Vec<String> = Vec::new();
+        for item in items {
+            if !found.iter().any(|known| known == item) {
+                found.push(item.to_owned());
+            }
+        }
+        found
+    };
+    let [all_files, all_commands] = [
+        contents.iter().flat_map(|text| files(text)).collect(),
+        contents.iter().flat_map(|text| commands(text)).collect(),
+    ]
+    .map(unique);
+    let mut lines = Vec::from_iter(describe(&all_files, &all_commands, &[]));
+    for content in contents {
+        let own: Vec<&str> = files(content).collect();
+        let is_edit = |line: &&str| !line.starts_with(FILES) && !line.starts_with(COMMANDS);
+        // The edits of a single file do not name it.
+        let only = if let [file] = own[..] { Some(file) } else { None };
+        lines.extend(only.map(str::to_owned));
+        lines.extend(content.lines().filter(is_edit).map(|line| match (only, line.strip_prefix("@ ")) {
+            (Some(file), Some(place)) => format!("{file} @ {place}"),
+            _ => line.to_owned(),
+        }));
+    }
+    lines.join("\n")
+}
+
 /// Returns the lines of the edits, grouped by file.
 fn described(files: &[String], changes: &[FileEdit]) -> Vec<String> {
     let (mut lines, mut length, mut left_out) = (Vec::new(), 0, 0);
@@ -176,6 +207,32 @@ mod tests {
         assert_eq!(files(&text).collect::<Vec<_>>(), ["src/a.rs", "b c.md"]);
         assert_eq!(commands(&text).collect::<Vec<_>>(), ["cargo test", "git push"]);
         assert_eq!(describe(&[], &[], &[]), None);
+    }
+
+    #[test]
+    fn joined_texts_have_the_edits_of_each_file() {
+        let texts = [
+            "Files modified: src/a.rs\nCommands: make\n@ fn load\n- one();\n+ two();",
+            "Files modified: b.md, src/a.rs\nCommands: make; git push\nb.md\n+ text\nsrc/a.rs\n+ three();",
+        ];
+        let text = joined(&texts);
+        insta::assert_snapshot!(text, @r"
+        Files modified: src/a.rs, b.md
+        Commands: make; git push
+        src/a.rs
+        src/a.rs @ fn load
+        - one();
+        + two();
+        b.md
+        + text
+        src/a.rs
+        + three();
+        ");
+        let edited: Vec<_> = edited_lines(&text).map(|line| (line.file, line.code)).collect();
+        assert_eq!(
+            edited,
+            [("src/a.rs", "one();"), ("src/a.rs", "two();"), ("b.md", "text"), ("src/a.rs", "three();")]
+        );
     }
 
     #[test]

@@ -14,6 +14,9 @@ const LEAST_CHARACTERS: usize = 60;
 /// The minimum number of distinctive terms in an informative sentence.
 const LEAST_SAID: usize = 2;
 
+/// The longest heading, and the longest sentence about what the model is doing, in words.
+const LONGEST_HEADING: usize = 6;
+
 /// Whether a prompt asks for nothing new: it agrees, thanks, greets, ends the day, or is a command of the host.
 pub(crate) fn is_small_talk(prompt: &str) -> bool {
     let prompt = prompt.trim();
@@ -78,9 +81,10 @@ fn is_announcement(sentence: &str) -> bool {
     while let Some(rest) = ANNOUNCING_LEADS.iter().find_map(|lead| said.strip_prefix(*lead)) {
         said = rest.trim_start_matches([',', '.', '!', ' ']);
     }
-    said.ends_with([':', '：'])
-        || ANNOUNCEMENTS.begins(said)
-        || KOREAN_ANNOUNCEMENTS.ends(said) && !RECOMMENDATIONS.ends(said)
+    let is_short = said.split_whitespace().count() <= LONGEST_HEADING;
+    is_short && (said.ends_with([':', '：']) || ONGOING.begins(said))
+        || ANNOUNCEMENTS.begins(said) && !EXPLANATIONS.occurs_in(said)
+        || KOREAN_ANNOUNCEMENTS.ends(said) && !OPINIONS.ends(said)
 }
 
 /// Whether a word consists of single Hangul letters, such as `ㅇㅇ`, `ㅋㅋㅋ` and `ㅇㅋ`.
@@ -116,15 +120,25 @@ static CLOSING: WordList = WordList::words(
 );
 
 /// Words before an announcement.
-static ANNOUNCING_LEADS: WordList =
-    WordList::phrases("now |now,|next,|next |first,|first |ok,|okay,|good|great|alright|perfect|got it|then |so |and ");
+static ANNOUNCING_LEADS: WordList = WordList::phrases(
+    "now |now,|next,|first,|first |ok,|okay,|good|great|alright|perfect|got it|then |so |and |actually,|hmm,|wait,|\
+         before that,|to verify,|to be sure,",
+);
 
 /// Beginnings and Korean endings of sentences that say what the model does next, and endings of recommendations.
 static ANNOUNCEMENTS: WordList = WordList::phrases(
-    "let me |let's |i'll |i will |i'm going to |i am going to |i'm now |i want to |checking |looking |reading |running |searching |updating ",
+    "let me |let's |i'll |i will |i'm going to |i am going to |i'm now |i want to |i need to |time to |next step",
 );
-static KOREAN_ANNOUNCEMENTS: WordList = WordList::words("겠습니다 게요 볼게 할게 봅니다");
-static RECOMMENDATIONS: WordList = WordList::words("좋겠습니다 낫겠습니다 되겠습니다 안되겠습니다");
+static KOREAN_ANNOUNCEMENTS: WordList =
+    WordList::phrases("겠습니다|게요|볼게|할게|봅니다|보죠|려고 합니다|확인합니다|실행합니다");
+
+/// Beginnings of short sentences about what the model does.
+static ONGOING: WordList =
+    WordList::phrases("adding |checking |fixing |looking |reading |running |searching |updating |verifying |writing ");
+
+/// Words with which an announcement also explains something, and Korean endings of opinions.
+static EXPLANATIONS: WordList = WordList::phrases(" because |explain |note that |mention ");
+static OPINIONS: WordList = WordList::phrases("좋겠습니다|낫겠습니다|되겠습니다|으로 봅니다|로 봅니다");
 
 /// Commands of the host that start no turn, or that say nothing without arguments.
 static HOST_COMMANDS: WordList = WordList::words(
@@ -256,6 +270,12 @@ mod tests {
     #[case::next_after_praise("Good. I'll run the whole suite again.", false)]
     #[case::heading("Now the integration tests of the parser:", false)]
     #[case::korean_next("이제 파서의 테스트를 고치겠습니다.", false)]
+    #[case::korean_opinion("캐시 키에 테넌트가 빠진 것으로 봅니다.", true)]
+    #[case::report_of_a_run("Running the migration twice deletes the audit rows.", true)]
+    #[case::explanation("Let me explain why it deadlocks: flush() takes both locks.", true)]
+    #[case::finding("I found the issue, the cache ignores the clock skew of the server:", true)]
+    #[case::ongoing("Adding a regression test for it.", false)]
+    #[case::doubt("Actually, let me check the parser again.", false)]
     #[case::short("Reading.", false)]
     fn text_between_tools_is_informative_if_it_says_more_than_what_comes_next(
         #[case] text: &str,

@@ -135,6 +135,31 @@ fn repeated_failure_is_one_memory_until_resolved(#[case] has_server: bool) {
 }
 
 #[test]
+fn failure_is_resolved_by_what_was_changed_after_it() {
+    let sandbox = sandbox!();
+    let session = turns(&sandbox, "s1");
+    session.prompt("split the parser").edit("src/parser.rs", "one();", "two();");
+    session.fail("cargo test", "Exit code 101\nerror: no lexer").edit("src/lexer.rs", "", "three();").run("cargo test");
+    session.answer("The parser has a lexer of its own now, and all tests pass.").end();
+    assert_eq!(
+        texts(&sandbox, "tool_usage"),
+        [
+            "Files modified: src/parser.rs\n- one();\n+ two();",
+            "Files modified: src/lexer.rs\nCommands: cargo test\n+ three();"
+        ]
+    );
+    let summary = texts(&sandbox, "session_summary").pop().unwrap();
+    assert!(
+        summary.contains("Failed: Bash failed: cargo test Exit code 101 error: no lexer (resolved: src/lexer.rs)"),
+        "{summary}"
+    );
+    assert!(summary.contains("Changed: src/parser.rs, src/lexer.rs"), "{summary}");
+    let logs = sandbox.logs();
+    let places = ["src/parser.rs", "no lexer", "src/lexer.rs"].map(|text| logs.find(text).unwrap());
+    assert!(places.is_sorted(), "{logs}");
+}
+
+#[test]
 fn read_only_command_resolves_its_failure() {
     let sandbox = sandbox!();
     let session = turns(&sandbox, "s1");

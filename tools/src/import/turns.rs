@@ -11,8 +11,7 @@ use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolUse};
 use schema::host::track_buffer::{self, ToolUses};
 use schema::host::transcript::{TURN_TEXTS, TurnTexts};
 use schema::intake::prepare::{Draft, PreparedMemory, prepare};
-use schema::model::failure::FAILURE_IMPORTANCE;
-use schema::model::failure::topics_of;
+use schema::model::failure::{FAILURE_IMPORTANCE, is_settled_by, topics_of};
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
@@ -203,6 +202,11 @@ impl<'s> TurnBuilder<'s> {
             ReplayEvent::ToolUse(used) => self.used(used, at),
             ReplayEvent::Failed(text) => {
                 self.failed.extend(topics_of(&text));
+                if let Some(used) = &mut self.turn.used {
+                    // Only the last attempt settles earlier failures.
+                    used.succeeded.retain(|success| !is_settled_by(&text, &success.attempt));
+                }
+                self.end_tool_uses();
                 self.push_draft(MemoryType::Error, text, at);
             }
             ReplayEvent::Reported(text) => {
@@ -344,6 +348,7 @@ impl<'s> TurnBuilder<'s> {
 
 #[cfg(test)]
 mod tests {
+    use schema::host::hook::ToolResponse;
     use schema::settings::Edits;
     use serde_json::json;
 
@@ -373,6 +378,29 @@ mod tests {
         });
         let failures = found.iter().filter(|memory| memory.draft().kind == MemoryType::Error).count();
         assert_eq!(failures, expected);
+    }
+
+    #[test]
+    fn failure_divides_what_a_turn_changed() {
+        let found = memories(&Settings::default(), |turns, at| {
+            turns.add_prompt("Split the parser", at);
+            for (id, name, input, result) in [
+                ("1", "Write", json!({ "file_path": "src/parser.rs", "content": "one();" }), Ok(ToolResponse::default())),
+                (
+                    "2",
+                    "Bash",
+                    json!({ "command": "make" }),
+                    Err(ToolFailure::Failed("Exit code 2\nno lexer".to_owned())),
+                ),
+                ("3", "Write", json!({ "file_path": "src/lexer.rs", "content": "two();" }), Ok(ToolResponse::default())),
+            ] {
+                turns.start_tools(vec![StartedTool { id: id.to_owned(), name: name.to_owned(), input }]);
+                turns.finish_tool(FinishedTool { id: id.to_owned(), result }, None, at);
+            }
+            turns.end_turn();
+        });
+        let kinds: Vec<MemoryType> = found.iter().map(|memory| memory.draft().kind).collect();
+        assert_eq!(kinds, [MemoryType::UserPrompt, MemoryType::ToolUsage, MemoryType::Error, MemoryType::ToolUsage]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::abandoned::{AbandonedTurns, answer_to, prompt_of};
 use super::offers::begins_with_pick;
 use super::revised::revised_choices;
 use crate::model::memory::MemoryType;
+use crate::model::tool_usage::joined;
 use crate::prose::one_off::without_one_offs;
 use crate::prose::sentences::sentences;
 use crate::prose::supersession::{
@@ -30,11 +31,9 @@ pub(super) struct RecentEvents {
 
 impl RecentEvents {
     pub(super) fn read(rows: Rows<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            prompts: newest(rows, MemoryType::UserPrompt)?,
-            answers: newest(rows, MemoryType::AssistantResponse)?,
-            tool_uses: newest(rows, MemoryType::ToolUsage)?,
-        })
+        let (prompts, answers) = (newest(rows, MemoryType::UserPrompt)?, newest(rows, MemoryType::AssistantResponse)?);
+        let tool_uses = joined_by_turn(newest(rows, MemoryType::ToolUsage)?, &prompts, &answers);
+        Ok(Self { prompts, answers, tool_uses })
     }
 
     /// Returns what prompts, answers, edits and removed files give up or change, with the time of each.
@@ -169,6 +168,33 @@ impl RecentEvents {
         }
         abandoned
     }
+}
+
+/// Joins the tool uses of each turn, which failures divide. All are newest first, and so is the result.
+fn joined_by_turn(tool_uses: Vec<MemoryRow>, prompts: &[MemoryRow], answers: &[MemoryRow]) -> Vec<MemoryRow> {
+    let is_between = |said: &MemoryRow, older: &MemoryRow, newer: &MemoryRow| {
+        said.memory.session_id == newer.memory.session_id && (older.order()..newer.order()).contains(&said.order())
+    };
+    let mut turns: Vec<Vec<MemoryRow>> = Vec::new();
+    for row in tool_uses {
+        let is_same_turn = |turn: &&mut Vec<MemoryRow>| {
+            let newer = &turn[turn.len() - 1];
+            newer.memory.session_id == row.memory.session_id
+                && !prompts.iter().chain(answers).any(|said| is_between(said, &row, newer))
+        };
+        match turns.iter_mut().find(is_same_turn) {
+            Some(turn) => turn.push(row),
+            None => turns.push(vec![row]),
+        }
+    }
+    let in_one = |mut turn: Vec<MemoryRow>| {
+        if let [_, _, ..] = &turn[..] {
+            let contents: Vec<&str> = turn.iter().rev().map(|row| row.memory.content.as_str()).collect();
+            turn[0].memory.content = joined(&contents);
+        }
+        turn.swap_remove(0)
+    };
+    turns.into_iter().map(in_one).collect()
 }
 
 fn is_earlier_in_session(said: &MemoryRow, than: &MemoryRow) -> bool {

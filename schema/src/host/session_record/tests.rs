@@ -96,6 +96,21 @@ fn last_text_of_a_turn_without_an_end_is_no_outcome() {
     assert_eq!(record.outcome.map(|(text, _)| text), before.outcome.map(|(text, _)| text));
 }
 
+#[rstest]
+#[case::report(MemoryType::AssistantResponse, "The range of child edges begins at the distance now.")]
+#[case::edit(MemoryType::ToolUsage, "Files modified: src/tree.rs")]
+fn turn_that_goes_on_is_not_unfinished(#[case] kind: MemoryType, #[case] content: &str) {
+    let (_project, mut store) = store(&[(MemoryType::UserPrompt, "Add a tree to find similar photos.")]);
+    let at = |second: i64| Moment::from_unix(1_769_563_820 + second, Some(32_400)).unwrap();
+    let said = TurnTexts { texts: vec!["The range of child edges is too small.".to_owned()], ..TurnTexts::default() };
+    capture(&mut store, said.unfinished("s", at(0)).unwrap(), &Sanitizer::default()).unwrap();
+    let unfinished =
+        |store: &Store| SessionRecord::compose(store.rows(), "s").unwrap().unwrap().unfinished().map(str::to_owned);
+    assert!(unfinished(&store).is_some());
+    capture(&mut store, Draft::new("s", kind, content, at(1)), &Sanitizer::default()).unwrap();
+    assert_eq!(unfinished(&store), None);
+}
+
 #[test]
 fn small_talk_alone_is_not_a_real_session() {
     assert!(!record(&SESSION[..2]).is_real());

@@ -68,7 +68,7 @@ fn taken_buffer_has_each_use_once_and_is_then_empty() {
     let project = tempfile::tempdir().unwrap();
     let layout = layout(&project);
     let at = |second| Moment::from_unix(1_769_563_800 + second, Some(0)).unwrap();
-    begin(&layout, "s", &TurnPrompt { memory: MemoryId::parse("0af3") }, &at(0)).unwrap();
+    begin(&layout, "s", &TurnPrompt { memory: MemoryId::parse("0af3"), at: at(0), recorded: Vec::new() }).unwrap();
     for (second, used) in [file("a"), command("make"), file("a")].iter().enumerate() {
         append_use(&layout, "s", used, false, &at(second as i64), &Sanitizer::default()).unwrap();
     }
@@ -78,7 +78,7 @@ fn taken_buffer_has_each_use_once_and_is_then_empty() {
         files: vec!["a".into()],
         commands: vec!["make".into()],
         changes: vec![change.clone(), change],
-        prompt: Some(TurnPrompt { memory: MemoryId::parse("0af3") }),
+        prompt: Some(TurnPrompt { memory: MemoryId::parse("0af3"), at: at(0), recorded: Vec::new() }),
         ..ToolUses::new(at(2))
     };
     assert_eq!(taken(&layout, "s"), Some(expected));

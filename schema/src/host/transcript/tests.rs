@@ -201,9 +201,22 @@ fn turn_has_its_texts_and_the_picked_options() {
         picked.to_string() + "\n",
         answer_line("b", "Redis it is."),
     ];
-    let said = texts_of_turn(transcript_file(content.concat()).path(), None).unwrap();
+    let said = texts_of_turn(transcript_file(content.concat()).path(), None, None).unwrap();
     assert_eq!(said.texts, ["I need to know.", "Redis it is."]);
     assert_eq!(said.picked, ["Chosen: Redis, fast (asked: Which store?)"]);
+}
+
+#[test]
+fn turn_has_its_texts_since_it_began() {
+    let begun = Moment::parse_rfc3339(AT).unwrap();
+    let earlier = answer_line("a", "It is done.").replace("2026-11-21", "2026-11-20");
+    let command = prompt_line("<command-name>/cost</command-name>");
+    let file = transcript_file(
+        [earlier, answer_line("b", "The lock leaks."), answer_line("b", "So it hangs."), command].concat(),
+    );
+    let said = texts_of_turn(file.path(), Some(begun), None).unwrap();
+    assert_eq!((said.texts, said.at), (vec!["The lock leaks.\n\nSo it hangs.".to_owned()], Some(begun)));
+    assert_eq!(texts_of_turn(file.path(), None, None).unwrap().texts.len(), 2);
 }
 
 #[test]

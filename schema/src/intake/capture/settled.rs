@@ -24,6 +24,8 @@ const COMPARED_LISTS: usize = 2;
 
 /// How many of the newest failures may be of the turn that ends.
 const TURN_FAILURES: usize = 20;
+/// How many tool uses of a turn are read. A failure divides them.
+const TURN_CHANGES: usize = 20;
 
 /// The most seconds between the copies of one event in several transcripts of a host, and between the clocks of a hook and a transcript.
 pub const COPY_SECONDS: i64 = 2;
@@ -95,7 +97,8 @@ pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<V
         }
     } else if let Some(prompt) = newest(MemoryType::UserPrompt, 1)?.pop() {
         let is_of_turn = |row: &MemoryRow| row.order() > prompt.order();
-        let changes: Vec<MemoryRow> = newest(MemoryType::ToolUsage, 1)?.into_iter().filter(is_of_turn).collect();
+        let changes: Vec<MemoryRow> =
+            newest(MemoryType::ToolUsage, TURN_CHANGES)?.into_iter().filter(is_of_turn).collect();
         let is_open_failure = |row: &MemoryRow| {
             let is_repeated = row.state.repeated_at.is_some_and(|at| at.unix() >= prompt.memory.at.unix());
             row.state.phase == Phase::Open && (is_of_turn(row) || is_repeated)

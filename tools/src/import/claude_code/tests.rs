@@ -39,8 +39,8 @@ fn a_turn_has_prompt_failures_changes_and_answer(#[case] name: &str, #[case] err
     let failure = format!("Bash failed: echo out; echo err >&2; exit 3\n{error}");
     let expected = [
         (UserPrompt, "RIG-PROMPT-1 please write notes"),
-        (Error, failure.as_str()),
         (ToolUsage, "Files modified: notes.txt\n+ one\n+ two\n- two\n+ three"),
+        (Error, failure.as_str()),
         (AssistantResponse, "All done: the notes are written and remembered."),
     ];
     assert_eq!(replay_fixture(name), texts(&expected));

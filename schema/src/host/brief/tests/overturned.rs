@@ -89,13 +89,19 @@ fn overwritten_value_is_not_shown() {
     assert!(shown.contains("again 4 times"), "{shown}");
 }
 
-/// The later turn may only have repaired it.
-#[test]
-fn report_of_a_turn_that_was_rewritten_is_not_shown() {
+/// The later turn may only have repaired it. A failure divides the tool use of a turn.
+#[rstest]
+#[case::whole_turn(None, true)]
+#[case::part_of_a_turn(Some("Files modified: auth.py\n+ raise Locked(user)"), false)]
+fn report_of_a_turn_that_was_rewritten_is_not_shown(#[case] more: Option<&str>, #[case] is_hidden: bool) {
     let mut fixture = BriefFixture::new(&[]);
-    for (session, kind, text) in [
+    let more = more.map(|text| ("first", MemoryType::ToolUsage, text));
+    let mut said = vec![
         ("first", MemoryType::UserPrompt, "compare the tokens in constant time, security wants it"),
         ("first", MemoryType::ToolUsage, "Files modified: auth.py\n+ return hmac.compare_digest(a, b)"),
+    ];
+    said.extend(more);
+    said.extend([
         ("first", MemoryType::AssistantResponse, "The login uses compare_digest. Still open: rotate the old tokens."),
         ("second", MemoryType::UserPrompt, "a token can be None, that raises a TypeError"),
         (
@@ -104,11 +110,13 @@ fn report_of_a_turn_that_was_rewritten_is_not_shown() {
             "Files modified: auth.py\n- return hmac.compare_digest(a, b)\n+ return verify(token)",
         ),
         ("second", MemoryType::AssistantResponse, "Empty tokens are refused, with a test."),
-    ] {
+    ]);
+    for (session, kind, text) in said {
         fixture.capture(session, kind, text, MemoryAttributes::default());
     }
     let shown = fixture.startup_brief();
-    assert!(!shown.contains("uses compare_digest") && shown.contains("in constant time"), "{shown}");
+    assert_eq!(!shown.contains("uses compare_digest"), is_hidden, "{shown}");
+    assert!(shown.contains("in constant time"), "{shown}");
 }
 
 #[test]
