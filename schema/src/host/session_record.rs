@@ -373,7 +373,7 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
                 turns.extend(agreed.take());
                 if let Some(turn) = turns.last_mut() {
                     turn.has_changes = true;
-                    // What was changed before the text may have a later time.
+                    // Changes from before the text may have a later time.
                     turn.unfinished = turn.unfinished.take().filter(|_| row.seq < stopped);
                 }
             }
