@@ -385,14 +385,24 @@ mod tests {
         let found = memories(&Settings::default(), |turns, at| {
             turns.add_prompt("Split the parser", at);
             for (id, name, input, result) in [
-                ("1", "Write", json!({ "file_path": "src/parser.rs", "content": "one();" }), Ok(ToolResponse::default())),
+                (
+                    "1",
+                    "Write",
+                    json!({ "file_path": "src/parser.rs", "content": "one();" }),
+                    Ok(ToolResponse::default()),
+                ),
                 (
                     "2",
                     "Bash",
                     json!({ "command": "make" }),
                     Err(ToolFailure::Failed("Exit code 2\nno lexer".to_owned())),
                 ),
-                ("3", "Write", json!({ "file_path": "src/lexer.rs", "content": "two();" }), Ok(ToolResponse::default())),
+                (
+                    "3",
+                    "Write",
+                    json!({ "file_path": "src/lexer.rs", "content": "two();" }),
+                    Ok(ToolResponse::default()),
+                ),
             ] {
                 turns.start_tools(vec![StartedTool { id: id.to_owned(), name: name.to_owned(), input }]);
                 turns.finish_tool(FinishedTool { id: id.to_owned(), result }, None, at);

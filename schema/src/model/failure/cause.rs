@@ -69,8 +69,12 @@ fn causes(lines: &[&str], kinds: &[LineKind], telling: &[usize]) -> Vec<usize> {
         }
         let is_half = found.get(MOST_LINES - 1..=MOST_LINES).is_some_and(|two| is_pair(lines[two[0]], lines[two[1]]));
         found.truncate(MOST_LINES + usize::from(is_half));
-        if let [only] = found[..] {
+        // If a report only names the failed test, the lines below the name say why.
+        let named = found.iter().copied().rfind(|at| kind == LineKind::Summary && names_test(lines[*at]));
+        let only = if let [only] = found[..] { Some(only) } else { named };
+        if let Some(only) = only {
             found.extend(details(lines, kinds, telling, only));
+            found.sort_unstable();
         }
         // The name of the failed test belongs to the cause.
         if kind == LineKind::Cause {

@@ -62,7 +62,8 @@ fn is_noise(bare: &str) -> bool {
         return true;
     }
     if STARTS.begins(bare) {
-        return true;
+        // Gradle may give the reason on the same line: "Execution failed for task ':app:check'. It requires …".
+        return !bare.contains("'. ");
     }
     // "8 passed (12s)"
     let is_count = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit());

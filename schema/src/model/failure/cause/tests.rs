@@ -204,6 +204,23 @@ fn cause_in_csharp_stack_trace() {
     );
 }
 
+#[rstest]
+#[case::jest(
+    "FAIL tests/replays.test.ts\n  ● replay 2217\n    Expected cursor: 34\n    Received cursor: 0",
+    &["FAIL tests/replays.test.ts", "● replay 2217", "Expected cursor: 34", "Received cursor: 0"]
+)]
+#[case::cargo(
+    "test behind_wall ... FAILED\ntest in_view ... ok\n\n---- behind_wall stdout ----\nexpected Miss, got Hit(head)\n\ntest result: FAILED. 1 passed; 1 failed",
+    &["test behind_wall ... FAILED", "---- behind_wall stdout ----", "expected Miss, got Hit(head)", "test result: FAILED. 1 passed; 1 failed"]
+)]
+#[case::gradle(
+    "Execution failed for task ':app:checkMetadata'. Dependency requires compileSdk 35 (currently 33)",
+    &["Execution failed for task ':app:checkMetadata'. Dependency requires compileSdk 35 (currently 33)"]
+)]
+fn failed_test_is_recorded_with_the_lines_below_it(#[case] report: &str, #[case] expected: &[&str]) {
+    check(report, expected);
+}
+
 #[test]
 fn cause_in_korean_report() {
     check(
