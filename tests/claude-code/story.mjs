@@ -114,7 +114,8 @@ export function story({ january, project }) {
             remembers: [
                 ["user_prompt", TITLE],
                 ["error", "Bash failed: bash check.sh\nExit code 3\nretries: unlimited"],
-                ["tool_usage", "Files modified: check.sh\nCommands: bash check.sh && git add check.sh\n+ echo retries: unlimited >&2\n+ exit 3\n- exit 3\n+ exit 0"],
+                ["tool_usage", "Files modified: check.sh\n+ echo retries: unlimited >&2\n+ exit 3"],
+                ["tool_usage", "Files modified: check.sh\nCommands: bash check.sh && git add check.sh\n- exit 3\n+ exit 0"],
                 ["assistant_response", `The uploader stops after three tries. ${FIX}`],
             ],
         },
