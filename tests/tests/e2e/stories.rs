@@ -1,5 +1,6 @@
 //! Minimum quality of briefs and searches on the project's own stories.
 
+use harness::environment;
 use harness::stories::{own_stories, play_all, read};
 use rstest::rstest;
 
@@ -8,6 +9,12 @@ const LONGEST: usize = 4_000;
 
 /// How many stories are played at once. Each waits most of the time, because a session begins in its own second.
 const AT_ONCE: usize = 6;
+
+/// A file with more stories is played whole only in the long form of the tests. The short form plays its first ones, and allows them to be
+/// worse than the file by some per cent.
+const WHOLE_FILE: usize = 14;
+const SAMPLE: usize = 6;
+const ALLOWANCE: usize = 15;
 
 /// The minimum for the stories of a file, slightly below the measured values.
 struct Floor {
@@ -46,8 +53,10 @@ struct Floor {
 fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor: Floor) {
     let stories = read(&own_stories(file));
     assert!(stories.len() >= floor.stories);
+    let is_whole = environment::is_long() || stories.len() <= WHOLE_FILE;
+    let (count, allowance) = if is_whole { (stories.len(), 0) } else { (SAMPLE, ALLOWANCE) };
     let (mut facts, mut searches, mut violations) = ((0, 0), (0, 0), 0);
-    for told in play_all(&stories, &harness::binaries!(), AT_ONCE) {
+    for told in play_all(&stories[..count], &harness::binaries!(), AT_ONCE) {
         println!("{}: facts {:?}, searches {:?}", told.id, told.facts, told.searches);
         println!("  missed {:?}\n  violated {:?}\n  not found {:?}", told.missed, told.violations, told.not_found);
         let length = told.brief.chars().count();
@@ -57,7 +66,7 @@ fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor:
         violations += told.violations.len();
     }
     println!("facts {facts:?}, searches {searches:?}, violations {violations}");
-    assert!(facts.0 * 100 >= floor.facts * facts.1, "facts {facts:?}");
-    assert!(searches.0 * 100 >= floor.searches * searches.1, "searches {searches:?}");
+    assert!(facts.0 * 100 >= (floor.facts - allowance) * facts.1, "facts {facts:?}");
+    assert!(searches.0 * 100 >= (floor.searches - allowance) * searches.1, "searches {searches:?}");
     assert!(violations <= floor.violations, "{violations} violations");
 }

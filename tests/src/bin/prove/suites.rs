@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use harness::environment;
 use harness::proof::ProofResult;
 
-pub(super) const NAMES: [&str; 12] = [
+pub(super) const NAMES: [&str; 13] = [
     "disk",
     "full_disk",
     "file_systems",
@@ -18,6 +18,7 @@ pub(super) const NAMES: [&str; 12] = [
     "http",
     "upgrades",
     "supply",
+    "stories",
 ];
 
 /// Selects the long form of tests.
