@@ -83,12 +83,12 @@ pub(crate) fn dispatch(
             text.map_or(Ok(()), |text| session.save_subagent_report(agent_type, &text))
         }
         EventKind::BeforeCompaction => {
-            let interrupted = session.save_open_turn(None);
-            let open_prompt = interrupted.as_ref().ok().and_then(|turn| turn.prompt.as_ref()?.memory.clone());
+            let open_turn = session.save_open_turn(None);
+            let open_prompt = open_turn.as_ref().ok().and_then(|turn| turn.prompt.as_ref()?.memory.clone());
             let concluded = session.prepare_conclusions_since_compaction(transcript, open_prompt.as_ref());
             let saved = session.save_prepared(&concluded);
             // The turn continues after the compaction.
-            interrupted.and_then(|turn| turn.resume(&session)).and(saved)
+            open_turn.and_then(|turn| turn.resume(&session)).and(saved)
         }
         EventKind::Summary(text) => session.save_summary(&text),
         EventKind::SessionEnd => {

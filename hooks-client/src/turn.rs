@@ -35,9 +35,9 @@ pub(crate) struct SavedTurn {
     pub(crate) prompt: Option<TurnPrompt>,
     /// The files that it changed.
     files: Vec<String>,
-    /// Its texts, if it had no end.
+    /// The texts of an open turn.
     said: TurnTexts,
-    /// The memory of the last thing that was said, or of the prompt.
+    /// The source of its conclusions: its last informative text, or else its prompt.
     source: Option<MemoryId>,
 }
 
@@ -94,9 +94,10 @@ impl HookSession<'_> {
         set_unsaved(failure.as_slice());
         self.create_dirs()?;
         self.log_unless_busy(track_buffer::remove_successes(self.layout, &self.session_id, text));
-        self.save_turn(failure, None)?.resume(self)?;
-        failed_topics::note_failure(self.layout, &topics)
-            .map_err(StoreError::io("append to", self.layout.failed_topics_file()))
+        let saved = self.save_turn(failure, None).and_then(|turn| turn.resume(self));
+        let noted = failed_topics::note_failure(self.layout, &topics)
+            .map_err(StoreError::io("append to", self.layout.failed_topics_file()));
+        saved.and(noted)
     }
 
     /// Finishes the last turn if it had no end, and records a prompt and its conclusions.
@@ -135,14 +136,14 @@ impl HookSession<'_> {
         let prepared_answer = draft.and_then(|draft| prepare(draft, self.sanitizer));
         let id = prepared_answer.as_ref().map(PreparedMemory::id);
         let saved = self.save_turn(prepared_answer, None);
-        let mut said = texts_of_turn_in(transcript, None, None);
+        let mut said = texts_of_turn_in(transcript.filter(|_| self.settings.conclusions), None, None);
         said.texts.extend(answer);
         let files = saved.as_ref().map(|turn| turn.files.clone()).unwrap_or_default();
         let concluded = self.prepare_turn_conclusions(id, said, &files);
         saved.map(drop).and(self.save_prepared(&concluded))
     }
 
-    /// Records the changes of a turn, what was said last if it is open, and then a text.
+    /// Records the changes of a turn, its last informative text if it is open, and then `text`.
     fn save_turn(&mut self, text: Option<PreparedMemory>, open: Option<OpenTurn<'_>>) -> Result<SavedTurn, StoreError> {
         let (layout, session_id) = (self.layout, self.session_id.clone());
         let (mut text, mut turn) = (text, SavedTurn::default());
@@ -150,18 +151,13 @@ impl HookSession<'_> {
         set_unsaved(text.as_slice());
         let taken = track_buffer::take_uses(layout, &session_id, |taken| {
             let (prompt, files) = (taken.prompt.clone(), taken.files_of_turn());
-            let open = open.zip(prompt.as_ref());
-            let texts = |(open, prompt): (OpenTurn<'_>, &TurnPrompt)| {
-                texts_of_turn_in(open.transcript, Some(prompt.at), open.next)
+            let said = match (open, &prompt) {
+                (Some(open), Some(prompt)) => texts_of_turn_in(open.transcript, Some(prompt.at), open.next),
+                _ => TurnTexts::default(),
             };
-            let said = open.map(texts).unwrap_or_default();
             let used = self.prepare_tool_usage(taken);
-            let last = said.unfinished(&self.session_id, self.now);
-            let last = last.and_then(|draft| prepare(draft, self.sanitizer));
-            let source = last
-                .as_ref()
-                .map(PreparedMemory::id)
-                .or_else(|| prompt.as_ref().and_then(|asked| asked.memory.clone()));
+            let last = said.unfinished(&self.session_id, self.now).and_then(|draft| prepare(draft, self.sanitizer));
+            let source = last.as_ref().map(PreparedMemory::id).or_else(|| prompt.as_ref()?.memory.clone());
             turn = SavedTurn { prompt, files, said, source };
             self.save_prepared(&used.into_iter().chain(last).chain(text.take()).collect::<Vec<_>>())
         });

@@ -85,8 +85,8 @@ pub struct SessionRecord {
 pub struct TurnRecord {
     pub asked: String,
     pub answered: Option<String>,
-    /// The last informative text, if the turn had no end.
-    pub unfinished: Option<String>,
+    /// The last informative text, if the turn had no end, and when it was said.
+    pub unfinished: Option<(String, (i64, i64))>,
     /// Whether it changed files.
     pub has_changes: bool,
     /// The time of the turn: seconds since 1970, and the sequence number of the memory.
@@ -282,7 +282,7 @@ impl SessionRecord {
             }
         };
         line(outcome, self.outcome.as_ref().map(|(text, _)| text.clone()).unwrap_or_default());
-        line(unfinished, self.unfinished().unwrap_or_default().to_owned());
+        line(unfinished, self.unfinished().map(|(text, _)| text.to_owned()).unwrap_or_default());
         line(answered, self.first_answer().unwrap_or_default().to_owned());
         line(open, listed(&self.open_steps, 5, "; "));
         line(changed, listed(&self.files, 12, ", "));
@@ -294,8 +294,8 @@ impl SessionRecord {
     }
 
     /// Returns the last informative text of the last turn, if it had no end.
-    pub(crate) fn unfinished(&self) -> Option<&str> {
-        self.turns.last()?.unfinished.as_deref()
+    pub(crate) fn unfinished(&self) -> Option<(&str, (i64, i64))> {
+        self.turns.last()?.unfinished.as_ref().map(|(text, order)| (text.as_str(), *order))
     }
 
     /// Returns the first answer, which often names the cause of a problem, unless it is the outcome.
@@ -344,8 +344,6 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
     // An agreement begins a turn of its own if files change after it.
     let mut agreed: Option<TurnRecord> = None;
     let mut answered: Option<&str> = None;
-    // The sequence number of the last unfinished text.
-    let mut stopped = 0;
     for row in memories {
         let content = &row.memory.content;
         match row.memory.kind {
@@ -373,14 +371,13 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
                 turns.extend(agreed.take());
                 if let Some(turn) = turns.last_mut() {
                     turn.has_changes = true;
-                    // Changes from before the text may have a later time.
-                    turn.unfinished = turn.unfinished.take().filter(|_| row.seq < stopped);
+                    // Changes before the text may have a later time, so compare sequence numbers.
+                    turn.unfinished = turn.unfinished.take().filter(|(_, (_, seq))| row.seq < *seq);
                 }
             }
             MemoryType::AssistantResponse if row.memory.is_unfinished() => {
                 if let Some(turn) = turns.last_mut() {
-                    stopped = row.seq;
-                    turn.unfinished = gist(beginning(content), LONGEST_OUTCOME);
+                    turn.unfinished = gist(beginning(content), LONGEST_OUTCOME).map(|text| (text, row.order()));
                 }
             }
             // An answer after small talk may still report on the work before it.
@@ -412,13 +409,22 @@ fn written_summary(memories: &[MemoryRow]) -> Option<(String, (i64, i64))> {
         .and_then(|row| Some((gist(&row.memory.content, LONGEST_OUTCOME)?, row.order())))
 }
 
-/// Returns a failure of a session, and what resolved it: the files that its turn changed.
+/// Returns a failure of a session, and the files that were changed between it and the success that resolved it.
 fn failure(row: &MemoryRow, memories: &[MemoryRow]) -> FailureRecord {
     let text = shortened(&row.memory.content, 2 * LONGEST_COMMAND);
     let settled_by = row.state.settled_by.as_deref();
-    let turn = memories.iter().find(|memory| settled_by == Some(memory.memory.id.as_str()));
-    let files: Vec<&str> =
-        turn.map(|turn| tool_usage::files(&turn.memory.content).take(MOST_FIXED_FILES).collect()).unwrap_or_default();
+    let entry = memories.iter().find(|memory| settled_by == Some(memory.memory.id.as_str()));
+    let failed = (row.state.repeated_at.map_or(row.memory.at.unix(), |at| at.unix()), row.seq);
+    let is_between = |memory: &&MemoryRow| {
+        memory.memory.kind == MemoryType::ToolUsage
+            && entry.is_some_and(|entry| failed < memory.order() && memory.order() <= entry.order())
+    };
+    let mut files: Vec<&str> = Vec::new();
+    for file in memories.iter().filter(is_between).flat_map(|memory| tool_usage::files(&memory.memory.content)) {
+        if files.len() < MOST_FIXED_FILES && !files.contains(&file) {
+            files.push(file);
+        }
+    }
     let resolved_by = (!files.is_empty()).then(|| files.join(", "));
     FailureRecord { text, is_resolved: row.state.phase != Phase::Open, resolved_by }
 }

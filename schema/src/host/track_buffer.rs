@@ -1,4 +1,4 @@
-//! The buffer of a session's tool use: one line for each use. At the end of the turn they become one memory.
+//! The buffer of a session's tool use: one line for each use. At a failure, a compaction and the end of the turn they become a memory.
 //!
 //! A process that takes the uses moves them to a second file, whose lock it holds while it saves them. The lock of the buffer is held only
 //! for the move, so that other processes can add uses meanwhile.
@@ -56,7 +56,7 @@ pub struct BufferedUse {
     /// The id of the prompt at the start of a turn. It is empty if that prompt has no memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// At the start of a turn: the files that it changed before its last failure.
+    /// At the start of a turn: the files whose changes a failure or a compaction has already saved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recorded: Vec<String>,
 }
@@ -81,7 +81,7 @@ pub struct TurnPrompt {
     pub memory: Option<MemoryId>,
     /// When the turn began.
     pub at: Moment,
-    /// The files that it changed before its last failure. A memory has them already.
+    /// The files whose changes a failure or a compaction has already saved.
     pub recorded: Vec<String>,
 }
 
@@ -325,9 +325,13 @@ impl ToolUses {
 
     /// Returns the files that the turn changed so far.
     pub fn files_of_turn(&self) -> Vec<String> {
-        let recorded = self.prompt.iter().flat_map(|prompt| &prompt.recorded);
-        let later = self.files.iter().filter(|file| !recorded.clone().any(|known| known == *file));
-        recorded.clone().chain(later).cloned().collect()
+        let mut files: Vec<String> = self.prompt.iter().flat_map(|prompt| prompt.recorded.clone()).collect();
+        for file in &self.files {
+            if !files.contains(file) {
+                files.push(file.clone());
+            }
+        }
+        files
     }
 
     /// Returns the text of the memory about these uses.

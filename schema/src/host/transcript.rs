@@ -11,7 +11,6 @@ use std::io;
 use std::path::Path;
 
 use memchr::memmem;
-use serde_json::Value;
 
 use crate::host::choice::LastTurn;
 use crate::intake::prepare::Draft;
@@ -126,13 +125,13 @@ pub struct TurnTexts {
 }
 
 impl TurnTexts {
-    /// Returns a memory of where a turn without an end stopped: the last text that says more than what the model does next. It has the time
-    /// of the last text, or `at` if that is unknown or later.
+    /// Returns a memory of the last informative text of a turn without an end. It has the time of the last text, or `at` if that is unknown
+    /// or later.
     pub fn unfinished(&self, session_id: &str, at: Moment) -> Option<Draft> {
         let text = self.texts.iter().rev().find(|text| is_informative(text))?;
         let at = self.at.map_or(at, |said| said.min(at));
-        let mut draft = Draft::new(session_id.to_owned(), MemoryType::AssistantResponse, text.clone(), at);
-        draft.attributes.metadata.insert(UNFINISHED.to_owned(), Value::Bool(true));
+        let mut draft = Draft::new(session_id, MemoryType::AssistantResponse, text.as_str(), at);
+        draft.attributes.metadata.insert(UNFINISHED.to_owned(), true.into());
         Some(draft)
     }
 }
@@ -142,20 +141,19 @@ impl TurnTexts {
 /// A prompt at the very end of the file that equals `next` belongs to the next turn and is skipped.
 pub fn texts_of_turn(path: &Path, since: Option<Moment>, next: Option<&str>) -> io::Result<TurnTexts> {
     let mut lines = BackwardLines::open(path, TURN_REACH)?;
-    let (mut texts, mut picked, mut length, mut at) = (Vec::<String>::new(), Vec::new(), 0, None);
-    let mut last_id = None;
+    let (mut said, mut length, mut last_id) = (TurnTexts::default(), 0, None);
     while let Some((_, bytes)) = lines.next()? {
         // Skip most lines without parsing them.
         let speaks = [&b"\"assistant\""[..], b"\"user\""].iter().any(|who| memmem::find(&bytes, who).is_some());
         let is_result = speaks && memmem::find(&bytes, b"\"tool_result\"").is_some();
         if is_result {
-            picked.extend(picked_options(&bytes).into_iter().rev());
+            said.picked.extend(picked_options(&bytes).into_iter().rev());
         }
         if !speaks || is_result || bytes.len() > TEXT_LINE {
             continue;
         }
         let Some(line) = TranscriptLine::parse(&bytes) else { continue };
-        if since.zip(line.moment()).is_some_and(|(since, at)| at < since) {
+        if since.zip(line.moment()).is_some_and(|(since, moment)| moment < since) {
             break;
         }
         match line.content(TranscriptThread::Main) {
@@ -165,23 +163,23 @@ pub fn texts_of_turn(path: &Path, since: Option<Moment>, next: Option<&str>) -> 
                     break;
                 }
                 // The lines of one answer have the same id.
-                match texts.last_mut().filter(|_| id.is_some() && id == last_id) {
+                match said.texts.last_mut().filter(|_| id.is_some() && id == last_id) {
                     Some(later) => *later = format!("{text}\n\n{later}"),
-                    None => texts.push(text),
+                    None => said.texts.push(text),
                 }
                 last_id = id;
-                at = at.or_else(|| line.moment());
+                said.at = said.at.or_else(|| line.moment());
             }
-            LineContent::Prompt(text) if texts.is_empty() && next.is_some_and(|next| next.trim() == text) => {}
+            LineContent::Prompt(text) if said.texts.is_empty() && next.is_some_and(|next| next.trim() == text) => {}
             LineContent::Prompt(_) | LineContent::MachinePrompt | LineContent::Compaction => break,
-            // The host may have run a command after an interruption.
-            LineContent::Nothing if line.is_command() && !texts.is_empty() => break,
+            // Without the start of the turn, a command may begin it.
+            LineContent::Nothing if since.is_none() && line.is_command() => break,
             LineContent::Nothing | LineContent::Summary(_) => {}
         }
     }
-    texts.reverse();
-    picked.reverse();
-    Ok(TurnTexts { texts, picked, at })
+    said.texts.reverse();
+    said.picked.reverse();
+    Ok(said)
 }
 
 /// Returns the model that answered last, if the last 512 kB name it.

@@ -30,22 +30,10 @@ pub fn describe(files: &[String], commands: &[String], changes: &[FileEdit]) -> 
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// Joins the texts of one turn, the first of them first.
+/// Joins the `tool_usage` texts of one turn, in order of time.
 pub fn joined(contents: &[&str]) -> String {
-    let unique = |items: Vec<&str>| {
-        let mut found: Vec<String> = Vec::new();
-        for item in items {
-            if !found.iter().any(|known| known == item) {
-                found.push(item.to_owned());
-            }
-        }
-        found
-    };
-    let [all_files, all_commands] = [
-        contents.iter().flat_map(|text| files(text)).collect(),
-        contents.iter().flat_map(|text| commands(text)).collect(),
-    ]
-    .map(unique);
+    let all_files = unique(contents.iter().flat_map(|text| files(text)));
+    let all_commands = unique(contents.iter().flat_map(|text| commands(text)));
     let mut lines = Vec::from_iter(describe(&all_files, &all_commands, &[]));
     for content in contents {
         let own: Vec<&str> = files(content).collect();
@@ -59,6 +47,16 @@ pub fn joined(contents: &[&str]) -> String {
         }));
     }
     lines.join("\n")
+}
+
+fn unique<'c>(items: impl Iterator<Item = &'c str>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for item in items {
+        if !found.iter().any(|known| known == item) {
+            found.push(item.to_owned());
+        }
+    }
+    found
 }
 
 /// Returns the lines of the edits, grouped by file.

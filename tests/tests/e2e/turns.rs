@@ -139,13 +139,15 @@ fn failure_is_resolved_by_what_was_changed_after_it() {
     let sandbox = sandbox!();
     let session = turns(&sandbox, "s1");
     session.prompt("split the parser").edit("src/parser.rs", "one();", "two();");
-    session.fail("cargo test", "Exit code 101\nerror: no lexer").edit("src/lexer.rs", "", "three();").run("cargo test");
+    session.fail("cargo test", "Exit code 101\nerror: no lexer").edit("src/lexer.rs", "", "three();");
+    session.fail("cargo clippy", "Exit code 101\nerror: needless borrow").run("cargo test");
     session.answer("The parser has a lexer of its own now, and all tests pass.").end();
     assert_eq!(
         texts(&sandbox, "tool_usage"),
         [
             "Files modified: src/parser.rs\n- one();\n+ two();",
-            "Files modified: src/lexer.rs\nCommands: cargo test\n+ three();"
+            "Files modified: src/lexer.rs\n+ three();",
+            "Commands: cargo test"
         ]
     );
     let summary = texts(&sandbox, "session_summary").pop().unwrap();

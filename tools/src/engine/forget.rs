@@ -228,10 +228,14 @@ impl Engine {
             return Ok(());
         }
         let matches = self.buffered_use_matcher(selection)?;
-        let edit = |line: BufferedUse, is_own: bool| {
+        let edit = |mut line: BufferedUse, is_own: bool| {
             // A session without memories has no resolved id, and then no buffer is its own.
-            let is_selected = (selection.session.is_none() || is_own) && matches(&line);
-            (!is_selected).then_some(line)
+            let is_in_reach = selection.session.is_none() || is_own;
+            let at = &line.at;
+            let of_file =
+                |file: &str| BufferedUse { at: at.clone(), file: Some(file.to_owned()), ..BufferedUse::default() };
+            line.recorded.retain(|file| !(is_in_reach && matches(&of_file(file))));
+            (!(is_in_reach && matches(&line))).then_some(line)
         };
         Ok(track_buffer::rewrite_uses(self.store.layout(), selected.session.as_deref(), &edit)?)
     }
@@ -243,6 +247,7 @@ impl Engine {
                 file: clean(line.file),
                 command: clean(line.command),
                 change: clean(line.change),
+                recorded: line.recorded.into_iter().filter_map(|file| clean(Some(file))).collect(),
                 ..line
             })
         };

@@ -144,6 +144,7 @@ impl<'s> TurnBuilder<'s> {
 
     pub(super) fn compact(&mut self, at: Moment) {
         self.add_answer_to_texts();
+        self.turn.answer = self.turn.answer.take().filter(|answer| answer.is_last);
         self.end_tool_uses();
         self.conclude_turn(None, at);
     }
@@ -245,7 +246,9 @@ impl<'s> TurnBuilder<'s> {
             answer => {
                 self.turn.said.at = at.or(self.turn.said.at);
                 self.turn.said.texts.extend(answer.map(|answer| answer.text));
-                self.last_turn.answer = self.turn.said.texts.last().cloned().unwrap_or_default();
+                if let Some(last) = self.turn.said.texts.last() {
+                    self.last_turn.answer.clone_from(last);
+                }
                 let at = at.or(self.last_at).unwrap_or_else(Moment::now);
                 let last = self.turn.said.unfinished(&self.context.session_id, at);
                 let source = last.and_then(|draft| self.push(draft));
@@ -349,6 +352,7 @@ impl<'s> TurnBuilder<'s> {
 #[cfg(test)]
 mod tests {
     use schema::host::hook::ToolResponse;
+    use schema::model::memory::UNFINISHED;
     use schema::settings::Edits;
     use serde_json::json;
 
@@ -378,6 +382,31 @@ mod tests {
         });
         let failures = found.iter().filter(|memory| memory.draft().kind == MemoryType::Error).count();
         assert_eq!(failures, expected);
+    }
+
+    #[test]
+    fn interrupted_turn_has_its_last_informative_text() {
+        let found = memories(&Settings::default(), |turns, at| {
+            turns.add_prompt("Add a tree to find similar photos", at);
+            turns.add_answer(None, "The range of child edges is too small.".to_owned(), at);
+            turns.continue_answer();
+            turns.interrupt();
+            turns.add_prompt("Why are the tests red?", at);
+        });
+        let last = found.iter().find(|memory| memory.draft().kind == MemoryType::AssistantResponse).unwrap();
+        assert!(last.draft().attributes.metadata.contains_key(UNFINISHED));
+    }
+
+    #[test]
+    fn option_is_picked_after_a_turn_that_ended_twice() {
+        let found = memories(&Settings::default(), |turns, at| {
+            turns.add_prompt("Which store do we use for the sessions?", at);
+            turns.add_answer(None, "1. Redis\n2. Postgres\n3. SQLite".to_owned(), at);
+            turns.end_turn();
+            turns.add_prompt("3.", at);
+        });
+        let decision = found.iter().find(|memory| memory.draft().kind == MemoryType::Decision).unwrap();
+        assert!(decision.draft().content.contains("SQLite"), "{}", decision.draft().content);
     }
 
     #[test]

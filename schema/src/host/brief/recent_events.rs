@@ -31,7 +31,10 @@ pub(super) struct RecentEvents {
 
 impl RecentEvents {
     pub(super) fn read(rows: Rows<'_>) -> rusqlite::Result<Self> {
-        let (prompts, answers) = (newest(rows, MemoryType::UserPrompt)?, newest(rows, MemoryType::AssistantResponse)?);
+        let (prompts, mut answers) =
+            (newest(rows, MemoryType::UserPrompt)?, newest(rows, MemoryType::AssistantResponse)?);
+        // The turn may go on after an unfinished text.
+        answers.retain(|row| !row.memory.is_unfinished());
         let tool_uses = joined_by_turn(newest(rows, MemoryType::ToolUsage)?, &prompts, &answers);
         Ok(Self { prompts, answers, tool_uses })
     }
@@ -170,7 +173,7 @@ impl RecentEvents {
     }
 }
 
-/// Joins the tool uses of each turn, which failures divide. All are newest first, and so is the result.
+/// Joins the entries of each turn that failures divided. All lists are newest first.
 fn joined_by_turn(tool_uses: Vec<MemoryRow>, prompts: &[MemoryRow], answers: &[MemoryRow]) -> Vec<MemoryRow> {
     let is_between = |said: &MemoryRow, older: &MemoryRow, newer: &MemoryRow| {
         said.memory.session_id == newer.memory.session_id && (older.order()..newer.order()).contains(&said.order())
@@ -188,7 +191,7 @@ fn joined_by_turn(tool_uses: Vec<MemoryRow>, prompts: &[MemoryRow], answers: &[M
         }
     }
     let in_one = |mut turn: Vec<MemoryRow>| {
-        if let [_, _, ..] = &turn[..] {
+        if turn.len() > 1 {
             let contents: Vec<&str> = turn.iter().rev().map(|row| row.memory.content.as_str()).collect();
             turn[0].memory.content = joined(&contents);
         }

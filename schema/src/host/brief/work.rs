@@ -222,8 +222,7 @@ fn session_lines(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String>
     }
     let mut lines = vec![first];
     lines.extend(validity.outcome(record).map(|text| format!("Outcome: {text}")));
-    let unfinished = record.unfinished().zip(record.turns.last());
-    let unfinished = unfinished.and_then(|(text, turn)| validity.answer(text, turn.order));
+    let unfinished = record.unfinished().and_then(|(text, order)| validity.answer(text, order));
     lines.extend(unfinished.map(|text| format!("Unfinished: {text}")));
     if !record.files.is_empty() {
         lines.push(format!("Changed: {}", shortened(&listed(&record.files, MOST_FILES, ", "), LONGEST_LINE)));

@@ -97,18 +97,30 @@ fn last_text_of_a_turn_without_an_end_is_no_outcome() {
 }
 
 #[rstest]
-#[case::report(MemoryType::AssistantResponse, "The range of child edges begins at the distance now.")]
-#[case::edit(MemoryType::ToolUsage, "Files modified: src/tree.rs")]
-fn turn_that_goes_on_is_not_unfinished(#[case] kind: MemoryType, #[case] content: &str) {
+#[case::report(MemoryType::AssistantResponse, "The range of child edges begins at the distance now.", None)]
+#[case::edit(MemoryType::ToolUsage, "Files modified: src/tree.rs", None)]
+#[case::edit_before(
+    MemoryType::ToolUsage,
+    "Files modified: src/tree.rs",
+    Some("The range of child edges is too small.")
+)]
+fn turn_that_goes_on_is_not_unfinished(
+    #[case] kind: MemoryType,
+    #[case] content: &str,
+    #[case] expected: Option<&str>,
+) {
     let (_project, mut store) = store(&[(MemoryType::UserPrompt, "Add a tree to find similar photos.")]);
     let at = |second: i64| Moment::from_unix(1_769_563_820 + second, Some(32_400)).unwrap();
     let said = TurnTexts { texts: vec!["The range of child edges is too small.".to_owned()], ..TurnTexts::default() };
-    capture(&mut store, said.unfinished("s", at(0)).unwrap(), &Sanitizer::default()).unwrap();
-    let unfinished =
-        |store: &Store| SessionRecord::compose(store.rows(), "s").unwrap().unwrap().unfinished().map(str::to_owned);
-    assert!(unfinished(&store).is_some());
-    capture(&mut store, Draft::new("s", kind, content, at(1)), &Sanitizer::default()).unwrap();
-    assert_eq!(unfinished(&store), None);
+    let mut drafts = [said.unfinished("s", at(0)).unwrap(), Draft::new("s", kind, content, at(1))];
+    if expected.is_some() {
+        drafts.reverse();
+    }
+    for draft in drafts {
+        capture(&mut store, draft, &Sanitizer::default()).unwrap();
+    }
+    let record = SessionRecord::compose(store.rows(), "s").unwrap().unwrap();
+    assert_eq!(record.unfinished().map(|(text, _)| text), expected);
 }
 
 #[test]

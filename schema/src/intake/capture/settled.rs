@@ -64,7 +64,8 @@ pub fn settled_by(rows: Rows<'_>, success: &Success) -> rusqlite::Result<Vec<(Me
 
 /// Returns the open tasks that a memory reports as finished, or that a prompt takes back.
 pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<Vec<MemoryId>> {
-    if !matches!(memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse) {
+    // An unfinished text reports no end.
+    if !matches!(memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse) || memory.is_unfinished() {
         return Ok(Vec::new());
     }
     let open: Vec<Memory> = rows.open_tasks(&memory.at, COMPARED_TASKS)?.into_iter().map(|row| row.memory).collect();

@@ -6,6 +6,7 @@
 mod frame;
 mod line_kind;
 
+use crate::model::word_list::WordList;
 use frame::{is_python_frame, location, without_address};
 use line_kind::{LineKind, is_diagnostic, is_exception, line_kind, names_test, titled_test};
 
@@ -69,11 +70,11 @@ fn causes(lines: &[&str], kinds: &[LineKind], telling: &[usize]) -> Vec<usize> {
         }
         let is_half = found.get(MOST_LINES - 1..=MOST_LINES).is_some_and(|two| is_pair(lines[two[0]], lines[two[1]]));
         found.truncate(MOST_LINES + usize::from(is_half));
-        // If a report only names the failed test, the lines below the name say why.
-        let named = found.iter().copied().rfind(|at| kind == LineKind::Summary && names_test(lines[*at]));
-        let only = if let [only] = found[..] { Some(only) } else { named };
-        if let Some(only) = only {
-            found.extend(details(lines, kinds, telling, only));
+        // Without a cause, the lines below the name of the failed test say why.
+        let names = |at: &usize| kind == LineKind::Summary && names_test(lines[*at]);
+        let described = if let [only] = found[..] { Some(only) } else { found.iter().copied().rfind(names) };
+        if let Some(described) = described {
+            found.extend(details(lines, kinds, telling, described));
             found.sort_unstable();
         }
         // The name of the failed test belongs to the cause.
@@ -101,8 +102,9 @@ fn is_pair(first: &str, second: &str) -> bool {
     PAIRS.iter().any(|(one, other)| first.trim_start().starts_with(one) && second.trim_start().starts_with(other))
 }
 
-/// Returns the lines that belong to a single cause: the text below a title, and the fields of a short report.
+/// Returns the lines below a single cause or below the name of a failed test: the text below a title, and the fields of a short report.
 fn details(lines: &[&str], kinds: &[LineKind], telling: &[usize], cause: usize) -> Vec<usize> {
+    static PASSED: WordList = WordList::phrases("ok |PASS|--- PASS|✓ |✔ |√ ");
     let bare = lines[cause].trim();
     if is_exception(bare) || is_diagnostic(bare) {
         return Vec::new();
@@ -110,7 +112,10 @@ fn details(lines: &[&str], kinds: &[LineKind], telling: &[usize], cause: usize) 
     let is_title = bare.chars().count() < LONGEST_TITLE;
     let is_short = telling.len() <= SHORT_REPORT;
     let below = (cause + 1..lines.len()).filter(|at| kinds[*at] != LineKind::Noise);
-    let below = below.take_while(|at| matches!(kinds[*at], LineKind::Plain | LineKind::Hint)).enumerate();
+    let below = below.take_while(|at| matches!(kinds[*at], LineKind::Plain | LineKind::Hint));
+    // The result of the next test ends them.
+    let is_result = |line: &str| PASSED.begins(line.trim_start()) || line.ends_with(" ok") || line.ends_with(" PASSED");
+    let below = below.take_while(|at| !is_result(lines[*at])).enumerate();
     let is_field = |line: &str| line.starts_with([' ', '\t', '│']) || line.contains(": ");
     let below = below.take_while(|(n, at)| *n == 0 && is_title || is_short && is_field(lines[*at]));
     below.map(|(_, at)| at).take(MOST_DETAILS).collect()

@@ -61,9 +61,10 @@ fn is_noise(bare: &str) -> bool {
     if bare.is_empty() || !bare.chars().any(char::is_alphanumeric) {
         return true;
     }
-    if STARTS.begins(bare) {
-        // Gradle may give the reason on the same line: "Execution failed for task ':app:check'. It requires …".
-        return !bare.contains("'. ");
+    // Gradle may give the reason on the same line: "Execution failed for task ':app:check'. It requires …".
+    let has_reason = bare.starts_with("Execution failed for task") && bare.contains("'. ");
+    if STARTS.begins(bare) && !has_reason {
+        return true;
     }
     // "8 passed (12s)"
     let is_count = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit());

@@ -213,8 +213,9 @@ fn cause_in_csharp_stack_trace() {
     "test behind_wall ... FAILED\ntest in_view ... ok\n\n---- behind_wall stdout ----\nexpected Miss, got Hit(head)\n\ntest result: FAILED. 1 passed; 1 failed",
     &["test behind_wall ... FAILED", "---- behind_wall stdout ----", "expected Miss, got Hit(head)", "test result: FAILED. 1 passed; 1 failed"]
 )]
+#[case::tap("not ok 1 - a\nok 2 - b\nnot ok 3 - c\nok 4 - d", &["not ok 1 - a", "not ok 3 - c"])]
 #[case::gradle(
-    "Execution failed for task ':app:checkMetadata'. Dependency requires compileSdk 35 (currently 33)",
+    "FAILURE: Build failed with an exception.\n* What went wrong:\nExecution failed for task ':app:checkMetadata'. Dependency requires compileSdk 35 (currently 33)\nBUILD FAILED in 3s",
     &["Execution failed for task ':app:checkMetadata'. Dependency requires compileSdk 35 (currently 33)"]
 )]
 fn failed_test_is_recorded_with_the_lines_below_it(#[case] report: &str, #[case] expected: &[&str]) {
