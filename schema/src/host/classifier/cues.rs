@@ -113,7 +113,7 @@ pub(crate) fn counts_steps(sentence: &str) -> bool {
 pub(super) fn is_steps_heading(line: &str) -> bool {
     static HEADINGS: WordList = WordList::phrases(
         "to do|to do next|todo|left over|left open|still to do|still to come|left to do|next steps|next step|not done|not done yet|\
-         still open|open|open points|open items|remaining|next|optional next step|pending|pending task|pending tasks|\
+         still open|open|open from here|outstanding|open points|open items|remaining|next|optional next step|pending|pending task|pending tasks|\
          when it's through|when it's done|when that's done|once it's done|once that's done|after that|\
          남은 일|남은 작업|남은 것|할 일|다음|다음 할 일|다음에 할 일|다음에 할 것|다음 단계|다음 작업|앞으로 할 일|앞으로 할 것|이어서 할 일|이어서 할 것|안 한 것|아직 안 한 것|残り",
     );

@@ -27,6 +27,10 @@ fn japanese_is_concluded_by_plain_cues_only(#[case] text: &str, #[case] expected
 #[case::korean("다음에 할 것: 느린 e2e 상위 10개 쪼개기(결제 스펙 하나가 4분입니다).", 1)]
 #[case::none("Remaining: none. The suite is green.", 0)]
 #[case::korean_none("남은 작업: 없습니다.", 0)]
+#[case::from_here(
+    "Delta snapshots are in.\n\nOpen from here:\n- lag compensation for hits\n- raw inputs in the log",
+    2
+)]
 #[case::after_that("The import runs tonight.\n\nOnce that's done:\n- drop the old table\n- delete the flag", 2)]
 #[case::through("The rollout is at 10%. When it’s through: delete the old flag.", 1)]
 #[case::counted("할 일이 두 개 남았어요. 부분 취소 화면 만들기, 취소 알림 메일 보내기.", 1)]
