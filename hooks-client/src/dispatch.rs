@@ -13,7 +13,7 @@ use schema::store::{StoreError, hook_log};
 
 use crate::backfill;
 use crate::hook_session::HookSession;
-use crate::turn::{SavedPart, last_answer_of};
+use crate::turn::{SavedPart, TurnEnd, last_answer_of};
 
 /// Records the event of a payload, and returns what to print for the host.
 pub(crate) fn dispatch(
@@ -83,12 +83,11 @@ pub(crate) fn dispatch(
             text.map_or(Ok(()), |text| session.save_subagent_report(agent_type, &text))
         }
         EventKind::BeforeCompaction => {
-            let open_turn = session.save_open_turn(None);
+            let open_turn = session.save_turn(None, TurnEnd::Compacted);
             let open_prompt = open_turn.as_ref().ok().and_then(|turn| turn.prompt.as_ref()?.memory.clone());
             let concluded = session.prepare_conclusions_since_compaction(transcript, open_prompt.as_ref());
             let saved = session.save_prepared(&concluded);
-            // The turn continues after the compaction.
-            open_turn.and_then(|turn| turn.resume(&session)).and(saved)
+            open_turn.map(drop).and(saved)
         }
         EventKind::Summary(text) => session.save_summary(&text),
         EventKind::SessionEnd => {

@@ -41,20 +41,17 @@ pub(crate) struct SavedTurn {
     source: Option<MemoryId>,
 }
 
-impl SavedTurn {
-    /// Notes that the turn continues.
-    pub(crate) fn resume(self, session: &HookSession<'_>) -> Result<(), StoreError> {
-        let begun = self.prompt.map(|prompt| TurnPrompt { recorded: self.files, ..prompt });
-        begun.map_or(Ok(()), |begun| session.record_turn_start(&begun))
-    }
-}
-
-/// Where the texts of a turn without an end are.
+/// How a turn stands when its changes are saved.
 #[derive(Debug, Clone, Copy)]
-struct OpenTurn<'t> {
-    transcript: Option<&'t str>,
-    /// The prompt after it.
-    next: Option<&'t str>,
+pub(crate) enum TurnEnd<'t> {
+    /// It ended with an answer.
+    Answered,
+    /// It may have no end. Its texts are in the transcript, before the next prompt.
+    Open { transcript: Option<&'t str>, next: Option<&'t str> },
+    /// It goes on after a failure.
+    Failed(&'t str),
+    /// It goes on after a compaction.
+    Compacted,
 }
 
 /// The part of a prompt that is saved.
@@ -91,10 +88,8 @@ impl HookSession<'_> {
     pub(crate) fn save_failure(&mut self, text: &str) -> Result<(), StoreError> {
         let topics = topics_of(text);
         let failure = prepare(self.new_draft(MemoryType::Error, text.to_owned(), self.now), self.sanitizer);
-        set_unsaved(failure.as_slice());
+        let saved = self.save_turn(failure, TurnEnd::Failed(text)).map(drop);
         self.create_dirs()?;
-        self.log_unless_busy(track_buffer::remove_successes(self.layout, &self.session_id, text));
-        let saved = self.save_turn(failure, None).and_then(|turn| turn.resume(self));
         let noted = failed_topics::note_failure(self.layout, &topics)
             .map_err(StoreError::io("append to", self.layout.failed_topics_file()));
         saved.and(noted)
@@ -111,8 +106,8 @@ impl HookSession<'_> {
             (part == SavedPart::Prompt).then(|| self.new_draft(MemoryType::UserPrompt, prompt.to_owned(), self.now));
         let asked = asked.and_then(|draft| prepare(draft, self.sanitizer));
         let id = asked.as_ref().map(PreparedMemory::id);
-        let ended = self.save_turn(asked, Some(OpenTurn { transcript, next: Some(prompt) }));
-        let begun = self.record_turn_start(&TurnPrompt { memory: id.clone(), at: self.now, recorded: Vec::new() });
+        let ended = self.save_turn(asked, TurnEnd::Open { transcript, next: Some(prompt) });
+        let begun = self.record_turn_start(&TurnPrompt { memory: id.clone(), at: self.now });
         if begun.is_ok() {
             self.record_missing_start();
             // A command of the host says nothing to the model.
@@ -135,7 +130,7 @@ impl HookSession<'_> {
         let draft = answer.clone().map(|text| self.new_draft(MemoryType::AssistantResponse, text, self.now));
         let prepared_answer = draft.and_then(|draft| prepare(draft, self.sanitizer));
         let id = prepared_answer.as_ref().map(PreparedMemory::id);
-        let saved = self.save_turn(prepared_answer, None);
+        let saved = self.save_turn(prepared_answer, TurnEnd::Answered);
         let mut said = texts_of_turn_in(transcript.filter(|_| self.settings.conclusions), None, None);
         said.texts.extend(answer);
         let files = saved.as_ref().map(|turn| turn.files.clone()).unwrap_or_default();
@@ -144,22 +139,37 @@ impl HookSession<'_> {
     }
 
     /// Records the changes of a turn, its last informative text if it is open, and then `text`.
-    fn save_turn(&mut self, text: Option<PreparedMemory>, open: Option<OpenTurn<'_>>) -> Result<SavedTurn, StoreError> {
+    pub(crate) fn save_turn(
+        &mut self,
+        text: Option<PreparedMemory>,
+        end: TurnEnd<'_>,
+    ) -> Result<SavedTurn, StoreError> {
         let (layout, session_id) = (self.layout, self.session_id.clone());
         let (mut text, mut turn) = (text, SavedTurn::default());
         // The buffer may take until the deadline.
         set_unsaved(text.as_slice());
-        let taken = track_buffer::take_uses(layout, &session_id, |taken| {
+        let taken = track_buffer::take_uses(layout, &session_id, |mut taken| {
             let (prompt, files) = (taken.prompt.clone(), taken.files_of_turn());
-            let said = match (open, &prompt) {
-                (Some(open), Some(prompt)) => texts_of_turn_in(open.transcript, Some(prompt.at), open.next),
+            let said = match (end, &prompt) {
+                (TurnEnd::Open { transcript, next }, Some(prompt)) => {
+                    texts_of_turn_in(transcript, Some(prompt.at), next)
+                }
                 _ => TurnTexts::default(),
             };
+            if let TurnEnd::Failed(failure) = end {
+                taken.remove_successes(failure);
+            }
             let used = self.prepare_tool_usage(taken);
             let last = said.unfinished(&self.session_id, self.now).and_then(|draft| prepare(draft, self.sanitizer));
             let source = last.as_ref().map(PreparedMemory::id).or_else(|| prompt.as_ref()?.memory.clone());
             turn = SavedTurn { prompt, files, said, source };
-            self.save_prepared(&used.into_iter().chain(last).chain(text.take()).collect::<Vec<_>>())
+            self.save_prepared(&used.into_iter().chain(last).chain(text.take()).collect::<Vec<_>>())?;
+            match end {
+                TurnEnd::Answered | TurnEnd::Open { .. } => Ok(()),
+                TurnEnd::Failed(_) | TurnEnd::Compacted => {
+                    track_buffer::resume(layout, &session_id, turn.prompt.as_ref(), turn.files.clone(), &self.now)
+                }
+            }
         });
         // A buffer that cannot be read is reported, but must not cost the text.
         self.save_prepared(&Vec::from_iter(text)).and(taken).map(|()| turn)
@@ -173,7 +183,7 @@ impl HookSession<'_> {
 
     /// Records the changes, the last text and the conclusions of a turn that may have no end.
     pub(crate) fn save_open_turn(&mut self, transcript: Option<&str>) -> Result<SavedTurn, StoreError> {
-        let mut turn = self.save_turn(None, Some(OpenTurn { transcript, next: None }))?;
+        let mut turn = self.save_turn(None, TurnEnd::Open { transcript, next: None })?;
         let said = std::mem::take(&mut turn.said);
         let concluded = self.prepare_turn_conclusions(turn.source.clone(), said, &turn.files);
         self.save_prepared(&concluded).map(|()| turn)

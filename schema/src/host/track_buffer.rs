@@ -56,7 +56,7 @@ pub struct BufferedUse {
     /// The id of the prompt at the start of a turn. It is empty if that prompt has no memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// At the start of a turn: the files whose changes a failure or a compaction has already saved.
+    /// If the turn goes on: the files whose changes a failure or a compaction has already saved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recorded: Vec<String>,
 }
@@ -70,6 +70,8 @@ pub struct ToolUses {
     pub succeeded: Vec<Success>,
     /// The prompt at the start of the turn, unless the turn has none.
     pub prompt: Option<TurnPrompt>,
+    /// The files whose changes a failure or a compaction has already saved.
+    pub recorded: Vec<String>,
     /// The time of the last use.
     pub at: Moment,
 }
@@ -81,8 +83,6 @@ pub struct TurnPrompt {
     pub memory: Option<MemoryId>,
     /// When the turn began.
     pub at: Moment,
-    /// The files whose changes a failure or a compaction has already saved.
-    pub recorded: Vec<String>,
 }
 
 /// Appends a use, or a success after a failure, which is worth recording even if it changed nothing.
@@ -118,10 +118,28 @@ pub fn to_buffered_use(
 }
 
 /// Appends the start of a turn.
-pub fn begin(layout: &Layout, session_id: &str, begun: &TurnPrompt) -> Result<(), StoreError> {
-    let prompt = Some(begun.memory.as_ref().map(ToString::to_string).unwrap_or_default());
-    let recorded = begun.recorded.clone();
-    append_line(layout, session_id, &BufferedUse { at: begun.at.rfc3339(), prompt, recorded, ..BufferedUse::default() })
+pub fn begin(layout: &Layout, session_id: &str, prompt: &TurnPrompt) -> Result<(), StoreError> {
+    append_line(layout, session_id, &start_of(prompt))
+}
+
+/// Appends that a turn goes on whose changes to these files were saved.
+pub fn resume(
+    layout: &Layout,
+    session_id: &str,
+    prompt: Option<&TurnPrompt>,
+    recorded: Vec<String>,
+    at: &Moment,
+) -> Result<(), StoreError> {
+    let start = prompt.map_or_else(|| BufferedUse { at: at.rfc3339(), ..BufferedUse::default() }, start_of);
+    if prompt.is_none() && recorded.is_empty() {
+        return Ok(());
+    }
+    append_line(layout, session_id, &BufferedUse { recorded, ..start })
+}
+
+fn start_of(prompt: &TurnPrompt) -> BufferedUse {
+    let id = prompt.memory.as_ref().map(ToString::to_string).unwrap_or_default();
+    BufferedUse { at: prompt.at.rfc3339(), prompt: Some(id), ..BufferedUse::default() }
 }
 
 fn append_line(layout: &Layout, session_id: &str, line: &BufferedUse) -> Result<(), StoreError> {
@@ -266,16 +284,6 @@ fn rewrite_buffer(path: &Path, edit: &dyn Fn(BufferedUse) -> Option<BufferedUse>
     Ok(())
 }
 
-/// Removes the successes of what failed again, from the buffer of a session. Only the last attempt settles earlier failures.
-pub fn remove_successes(layout: &Layout, session_id: &str, failure: &str) -> Result<(), StoreError> {
-    let path = layout.session_file(session_id, BUFFERS[0]);
-    let without_success = |mut used: BufferedUse| {
-        used.succeeded = used.succeeded.filter(|attempt| !is_settled_by(failure, attempt));
-        Some(used)
-    };
-    rewrite_buffer(&path, &without_success).map_err(StoreError::io("rewrite", path))
-}
-
 fn read_buffer(buffer: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     buffer.seek(SeekFrom::Start(0))?;
@@ -299,17 +307,19 @@ fn parse_buffer(text: &str) -> Option<ToolUses> {
 impl ToolUses {
     pub fn new(at: Moment) -> Self {
         let (files, commands, changes, succeeded) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { files, commands, changes, succeeded, prompt: None, at }
+        Self { files, commands, changes, succeeded, prompt: None, recorded: Vec::new(), at }
     }
 
     pub fn add(&mut self, line: BufferedUse, at: Moment) {
         // The time of a use. A prompt may have no use after it.
-        if line.prompt.is_none() || self.is_empty() {
+        let is_start = line.prompt.is_some() || !line.recorded.is_empty();
+        if !is_start || self.is_empty() {
             self.at = if self.is_empty() { at } else { self.at.max(at) };
         }
         if let Some(prompt) = line.prompt {
-            self.prompt = Some(TurnPrompt { memory: MemoryId::parse(&prompt), at, recorded: line.recorded });
+            self.prompt = Some(TurnPrompt { memory: MemoryId::parse(&prompt), at });
         }
+        self.recorded.extend(line.recorded);
         if let (Some(file), Some(text)) = (&line.file, line.change) {
             self.changes.push(FileEdit { file: file.clone(), text });
         }
@@ -323,10 +333,15 @@ impl ToolUses {
         self.files.is_empty() && self.commands.is_empty()
     }
 
+    /// Removes the successes of what failed again: only the last attempt settles earlier failures.
+    pub fn remove_successes(&mut self, failure: &str) {
+        self.succeeded.retain(|success| !is_settled_by(failure, &success.attempt));
+    }
+
     /// Returns the files that the turn changed so far.
     pub fn files_of_turn(&self) -> Vec<String> {
-        let mut files: Vec<String> = self.prompt.iter().flat_map(|prompt| prompt.recorded.clone()).collect();
-        for file in &self.files {
+        let mut files: Vec<String> = Vec::new();
+        for file in self.recorded.iter().chain(&self.files) {
             if !files.contains(file) {
                 files.push(file.clone());
             }

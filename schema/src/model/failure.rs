@@ -149,7 +149,7 @@ fn without_numbers(line: &str) -> String {
 ///
 /// A success of the same command settles it. So does a wider run of the same checks, such as `cargo test` after `cargo test parser`, a
 /// run of the same files and more, a narrower run of the tests that the failure's report names, and the same program with the same files and more arguments.
-pub fn is_settled_by(content: &str, success: &Attempt) -> bool {
+pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
     let Some(failed) = Attempt::of(content).filter(|failed| failed.tool == success.tool) else { return false };
     if !failed.is_command() {
         return failed.input == success.input;

@@ -162,6 +162,17 @@ fn failure_is_resolved_by_what_was_changed_after_it() {
 }
 
 #[test]
+fn last_attempt_decides_whether_a_failure_is_over() {
+    let sandbox = sandbox!();
+    let session = turns(&sandbox, "s1");
+    session.prompt("split the parser").fail("cargo test", "Exit code 101\nerror: no lexer");
+    session.edit("src/lexer.rs", "", "one();").run("cargo test");
+    session.fail("cargo test", "Exit code 101\nerror: no lexer").answer("It passes only now and then.");
+    assert_eq!((texts(&sandbox, "error").len(), notes(&sandbox)), (1, vec!["repeated".to_owned()]));
+    assert_eq!(texts(&sandbox, "tool_usage"), ["Files modified: src/lexer.rs\nCommands: cargo test\n+ one();"]);
+}
+
+#[test]
 fn read_only_command_resolves_its_failure() {
     let sandbox = sandbox!();
     let session = turns(&sandbox, "s1");

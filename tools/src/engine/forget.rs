@@ -220,22 +220,22 @@ impl Engine {
         Ok(forgot)
     }
 
-    /// Removes the selected tool uses of turns that have not ended.
+    /// Removes the selected tool uses of turns that have not ended, and the names of the files whose changes were saved.
     fn forget_in_buffers(&self, selection: &Selection, selected: &SelectedMemories) -> Result<(), ToolError> {
         let selects_tool_use = selection.kinds.is_empty() || selection.kinds.contains(&MemoryType::ToolUsage);
-        // A buffered use has no id yet.
-        if !selects_tool_use || !selection.ids.is_empty() {
+        if !selects_tool_use {
             return Ok(());
         }
+        // A buffered use has no id yet.
+        let may_match = selection.ids.is_empty();
         let matches = self.buffered_use_matcher(selection)?;
         let edit = |mut line: BufferedUse, is_own: bool| {
             // A session without memories has no resolved id, and then no buffer is its own.
             let is_in_reach = selection.session.is_none() || is_own;
-            let at = &line.at;
-            let of_file =
-                |file: &str| BufferedUse { at: at.clone(), file: Some(file.to_owned()), ..BufferedUse::default() };
-            line.recorded.retain(|file| !(is_in_reach && matches(&of_file(file))));
-            (!(is_in_reach && matches(&line))).then_some(line)
+            if is_in_reach {
+                line.recorded.clear();
+            }
+            (!(may_match && is_in_reach && matches(&line))).then_some(line)
         };
         Ok(track_buffer::rewrite_uses(self.store.layout(), selected.session.as_deref(), &edit)?)
     }

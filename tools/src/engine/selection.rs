@@ -260,7 +260,7 @@ fn normalize_words(text: &str) -> String {
 mod tests {
     use rstest::rstest;
     use schema::host::hook::{ToolChange, ToolUse};
-    use schema::host::track_buffer::{TurnPrompt, append_use, begin, files_of_turn, take_uses};
+    use schema::host::track_buffer::{append_use, files_of_turn, resume, take_uses};
     use schema::intake::capture::commit;
     use schema::intake::prepare::{Draft, prepare};
     use schema::model::failure::Attempt;
@@ -323,12 +323,11 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         let at = Moment::from_unix(1_769_563_800, Some(32_400)).unwrap();
-        let recorded = vec!["src/plan.rs".to_owned(), "src/a.rs".to_owned()];
-        begin(engine.store.layout(), "s", &TurnPrompt { memory: None, at, recorded }).unwrap();
+        resume(engine.store.layout(), "s", None, vec!["src/plan.rs".to_owned()], &at).unwrap();
         let selected =
             engine.select(&Selection { path: Some("src/plan.rs".to_owned()), ..Selection::default() }).unwrap();
         engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Keep).unwrap();
-        assert_eq!(files_of_turn(engine.store.layout(), "s"), ["src/a.rs"]);
+        assert_eq!(files_of_turn(engine.store.layout(), "s"), Vec::<String>::new());
     }
 
     #[test]

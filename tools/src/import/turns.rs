@@ -11,7 +11,7 @@ use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolUse};
 use schema::host::track_buffer::{self, ToolUses};
 use schema::host::transcript::{TURN_TEXTS, TurnTexts};
 use schema::intake::prepare::{Draft, PreparedMemory, prepare};
-use schema::model::failure::{FAILURE_IMPORTANCE, is_settled_by, topics_of};
+use schema::model::failure::{FAILURE_IMPORTANCE, topics_of};
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
@@ -204,8 +204,7 @@ impl<'s> TurnBuilder<'s> {
             ReplayEvent::Failed(text) => {
                 self.failed.extend(topics_of(&text));
                 if let Some(used) = &mut self.turn.used {
-                    // Only the last attempt settles earlier failures.
-                    used.succeeded.retain(|success| !is_settled_by(&text, &success.attempt));
+                    used.remove_successes(&text);
                 }
                 self.end_tool_uses();
                 self.push_draft(MemoryType::Error, text, at);

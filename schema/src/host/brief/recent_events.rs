@@ -19,6 +19,9 @@ use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
 /// How many of the newest memories of a type are read.
 pub(super) const READ_OF_TYPE: usize = 60;
 
+/// How many of the newest tool uses are read. Failures divide those of a turn.
+const READ_TOOL_USES: usize = 3 * READ_OF_TYPE;
+
 /// How much of a prompt or an answer is searched for a reversal, in bytes.
 const SEARCHED_BYTES: usize = 2 * 1024;
 
@@ -35,7 +38,8 @@ impl RecentEvents {
             (newest(rows, MemoryType::UserPrompt)?, newest(rows, MemoryType::AssistantResponse)?);
         // The turn may go on after an unfinished text.
         answers.retain(|row| !row.memory.is_unfinished());
-        let tool_uses = joined_by_turn(newest(rows, MemoryType::ToolUsage)?, &prompts, &answers);
+        let mut tool_uses = joined_by_turn(rows.list(&own(MemoryType::ToolUsage), READ_TOOL_USES)?, &prompts, &answers);
+        tool_uses.truncate(READ_OF_TYPE);
         Ok(Self { prompts, answers, tool_uses })
     }
 

@@ -53,14 +53,29 @@ fn failure_takes_back_an_earlier_success() {
     let layout = layout(&project);
     let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
     let [again, other] = [command("./check.py"), command("./build.py")];
-    let failure = again.attempt.failed("2 of 7 checks failed");
     for used in [&again, &other] {
         append_use(&layout, "s", used, true, &at, &Sanitizer::default()).unwrap();
     }
-    remove_successes(&layout, "s", &failure).unwrap();
-    let taken = taken(&layout, "s").unwrap();
+    let mut taken = taken(&layout, "s").unwrap();
+    taken.remove_successes(&again.attempt.failed("2 of 7 checks failed"));
     assert_eq!(taken.succeeded, [Success { attempt: other.attempt, at: at.rfc3339() }]);
     assert_eq!(taken.commands, ["./check.py", "./build.py"]);
+}
+
+#[test]
+fn resumed_turn_has_its_prompt_and_all_its_files() {
+    let project = tempfile::tempdir().unwrap();
+    let layout = layout(&project);
+    let at = |second: i64| Moment::from_unix(1_769_563_800 + second, Some(0)).unwrap();
+    let prompt = TurnPrompt { memory: MemoryId::parse("0af3"), at: at(0) };
+    for prompt in [Some(prompt), None] {
+        resume(&layout, "s", prompt.as_ref(), vec!["a".to_owned()], &at(1)).unwrap();
+        append_use(&layout, "s", &file("b"), false, &at(2), &Sanitizer::default()).unwrap();
+        assert_eq!(files_of_turn(&layout, "s"), ["a", "b"]);
+        let taken = taken(&layout, "s").unwrap();
+        assert_eq!((&taken.prompt, taken.at), (&prompt, at(2)));
+        assert_eq!(taken.text().unwrap().lines().next(), Some("Files modified: b"));
+    }
 }
 
 #[test]
@@ -68,7 +83,7 @@ fn taken_buffer_has_each_use_once_and_is_then_empty() {
     let project = tempfile::tempdir().unwrap();
     let layout = layout(&project);
     let at = |second| Moment::from_unix(1_769_563_800 + second, Some(0)).unwrap();
-    begin(&layout, "s", &TurnPrompt { memory: MemoryId::parse("0af3"), at: at(0), recorded: Vec::new() }).unwrap();
+    begin(&layout, "s", &TurnPrompt { memory: MemoryId::parse("0af3"), at: at(0) }).unwrap();
     for (second, used) in [file("a"), command("make"), file("a")].iter().enumerate() {
         append_use(&layout, "s", used, false, &at(second as i64), &Sanitizer::default()).unwrap();
     }
@@ -78,7 +93,7 @@ fn taken_buffer_has_each_use_once_and_is_then_empty() {
         files: vec!["a".into()],
         commands: vec!["make".into()],
         changes: vec![change.clone(), change],
-        prompt: Some(TurnPrompt { memory: MemoryId::parse("0af3"), at: at(0), recorded: Vec::new() }),
+        prompt: Some(TurnPrompt { memory: MemoryId::parse("0af3"), at: at(0) }),
         ..ToolUses::new(at(2))
     };
     assert_eq!(taken(&layout, "s"), Some(expected));
