@@ -19,7 +19,7 @@ use crate::store::{MemoryFilter, MemoryRow, Rows, SharingFilter};
 /// How many of the newest memories of a type are read.
 pub(super) const READ_OF_TYPE: usize = 60;
 
-/// How many of the newest tool uses are read. Failures divide those of a turn.
+/// How many of the newest tool uses are read if failures divided those of a turn.
 const READ_TOOL_USES: usize = 3 * READ_OF_TYPE;
 
 /// How much of a prompt or an answer is searched for a reversal, in bytes.
@@ -38,8 +38,14 @@ impl RecentEvents {
             (newest(rows, MemoryType::UserPrompt)?, newest(rows, MemoryType::AssistantResponse)?);
         // The turn may go on after an unfinished text.
         answers.retain(|row| !row.memory.is_unfinished());
-        let mut tool_uses = joined_by_turn(rows.list(&own(MemoryType::ToolUsage), READ_TOOL_USES)?, &prompts, &answers);
-        tool_uses.truncate(READ_OF_TYPE);
+        let parts = newest(rows, MemoryType::ToolUsage)?;
+        let read = parts.len();
+        let mut tool_uses = joined_by_turn(parts, &prompts, &answers);
+        if tool_uses.len() < read {
+            let parts = rows.list(&own(MemoryType::ToolUsage), READ_TOOL_USES)?;
+            tool_uses = joined_by_turn(parts, &prompts, &answers);
+            tool_uses.truncate(READ_OF_TYPE);
+        }
         Ok(Self { prompts, answers, tool_uses })
     }
 
@@ -184,12 +190,13 @@ fn joined_by_turn(tool_uses: Vec<MemoryRow>, prompts: &[MemoryRow], answers: &[M
     };
     let mut turns: Vec<Vec<MemoryRow>> = Vec::new();
     for row in tool_uses {
+        // The next one of its session is in the last turn of that session.
+        let of_session = |turn: &&mut Vec<MemoryRow>| turn[0].memory.session_id == row.memory.session_id;
         let is_same_turn = |turn: &&mut Vec<MemoryRow>| {
             let newer = &turn[turn.len() - 1];
-            newer.memory.session_id == row.memory.session_id
-                && !prompts.iter().chain(answers).any(|said| is_between(said, &row, newer))
+            !prompts.iter().chain(answers).any(|said| is_between(said, &row, newer))
         };
-        match turns.iter_mut().find(is_same_turn) {
+        match turns.iter_mut().rev().find(of_session).filter(is_same_turn) {
             Some(turn) => turn.push(row),
             None => turns.push(vec![row]),
         }
