@@ -2,13 +2,13 @@
 //!
 //! The brief shows the result, and the end of a session stores it as a `session_summary`.
 
-use std::collections::HashMap;
+mod turn_record;
+
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
 use crate::files::project::{Head, head_of};
-use crate::host::choice::answer_before_choice;
 use crate::intake::prepare::Draft;
 use crate::model::memory::{MemoryAttributes, MemoryType};
 use crate::model::moment::Moment;
@@ -17,10 +17,11 @@ use crate::model::tool_usage;
 use crate::privacy::output_text::clean_line;
 use crate::privacy::sanitizer::Sanitizer;
 use crate::prose::gist::{gist, shortened};
-use crate::prose::small_talk::{is_small_talk, is_substantial};
 use crate::prose::tasks;
-use crate::prose::terms::{ProseToken, terms, tokens};
+use crate::prose::terms::terms;
 use crate::store::{ACKNOWLEDGEMENTS, MemoryFilter, MemoryRow, Rows};
+use turn_record::LONGEST_OUTCOME;
+pub use turn_record::TurnRecord;
 
 /// The labels of the lines of a summary, without the colon, and that of the changed files.
 pub const SUMMARY_LABELS: [&str; 8] =
@@ -30,13 +31,8 @@ pub const CHANGED_LABEL: &str = "Changed";
 /// How many memories of a session are read, the last ones.
 const READ_MEMORIES: usize = 240;
 
-/// The most of a memory that is read, in bytes.
-const READ_BYTES: usize = 4 * 1024;
-
-/// The longest title, prompt, outcome of a turn, and command, in characters.
+/// The longest title and command, in characters.
 const LONGEST_TITLE: usize = 120;
-const LONGEST_PROMPT: usize = 480;
-const LONGEST_OUTCOME: usize = 480;
 const LONGEST_COMMAND: usize = 80;
 
 /// The most files that are named for the resolution of a failure.
@@ -47,13 +43,6 @@ const LEAST_ASKED_TERMS: usize = 5;
 
 /// How many sessions are checked for a missing summary.
 const CHECKED_SESSIONS: usize = 3;
-
-/// The most topics, and the fewest texts of a session that must contain a topic.
-const MOST_TOPICS: usize = 6;
-const TOPIC_TEXTS: usize = 2;
-
-/// How many turns are searched for topics, the last ones.
-const TOPIC_TURNS: usize = 40;
 
 /// One session.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,19 +67,6 @@ pub struct SessionRecord {
     /// The number of conclusions.
     pub conclusions: usize,
     pub metadata: SessionMetadata,
-}
-
-/// A turn of a session, without small talk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TurnRecord {
-    pub asked: String,
-    pub answered: Option<String>,
-    /// The last informative text, if the turn had no end, and when it was said.
-    pub unfinished: Option<(String, (i64, i64))>,
-    /// Whether it changed files.
-    pub has_changes: bool,
-    /// The time of the turn: seconds since 1970, and the sequence number of the memory.
-    pub order: (i64, i64),
 }
 
 /// A failure, and whether it is resolved.
@@ -221,7 +197,7 @@ impl SessionRecord {
         let mut memories = rows.list(&filter, READ_MEMORIES)?;
         memories.reverse();
         let Some(session) = rows.session(session_id)? else { return Ok(None) };
-        let turns = turns(&memories);
+        let turns = turn_record::turns_of(&memories);
         let is_whole = memories.len() < READ_MEMORIES;
         let first_asked = turns.first().map(|turn| shortened(&turn.asked, LONGEST_TITLE)).filter(|_| is_whole);
         let title = first_asked.or(session.title);
@@ -289,7 +265,7 @@ impl SessionRecord {
         line(ran, listed(&self.commands, 6, "; "));
         let failures: Vec<String> = self.failures.iter().map(FailureRecord::describe).collect();
         line(failed, listed(&failures, 4, "; "));
-        line(about, topics(&self.turns).join(", "));
+        line(about, turn_record::topics(&self.turns).join(", "));
         Some(lines.join("\n"))
     }
 
@@ -338,67 +314,6 @@ fn is_conclusion(row: &MemoryRow) -> bool {
     !row.memory.kind.is_event() && row.memory.kind != MemoryType::SessionSummary
 }
 
-fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
-    let mut turns: Vec<TurnRecord> = Vec::new();
-    let mut is_open = false;
-    // An agreement begins a turn of its own if files change after it.
-    let mut agreed: Option<TurnRecord> = None;
-    let mut answered: Option<&str> = None;
-    for row in memories {
-        let content = &row.memory.content;
-        match row.memory.kind {
-            MemoryType::UserPrompt => {
-                is_open = !is_small_talk(content);
-                // Once an option is picked, the others are history.
-                if let Some((turn, before)) = turns.last_mut().zip(answered)
-                    && let Some(introduction) = answer_before_choice(content, &turn.asked, before)
-                {
-                    turn.answered = gist(beginning(introduction), LONGEST_OUTCOME);
-                }
-                answered = None;
-                let asked = shortened(beginning(content), LONGEST_PROMPT);
-                let turn =
-                    TurnRecord { asked, answered: None, unfinished: None, has_changes: false, order: row.order() };
-                agreed = None;
-                if is_open {
-                    turns.push(turn);
-                } else if turns.last().is_some_and(|turn| turn.answered.is_some()) {
-                    agreed = Some(turn);
-                }
-            }
-            MemoryType::ToolUsage if tool_usage::files(content).next().is_some() => {
-                is_open |= agreed.is_some();
-                turns.extend(agreed.take());
-                if let Some(turn) = turns.last_mut() {
-                    turn.has_changes = true;
-                    // Changes before the text may have a later time, so compare sequence numbers.
-                    turn.unfinished = turn.unfinished.take().filter(|(_, (_, seq))| row.seq < *seq);
-                }
-            }
-            MemoryType::AssistantResponse if row.memory.is_unfinished() => {
-                if let Some(turn) = turns.last_mut() {
-                    turn.unfinished = gist(beginning(content), LONGEST_OUTCOME).map(|text| (text, row.order()));
-                }
-            }
-            // An answer after small talk may still report on the work before it.
-            MemoryType::AssistantResponse if is_substantial(content) || tasks::reports_result(content) => {
-                if let Some(turn) = turns.last_mut().filter(|turn| is_open || turn.answered.is_none())
-                    && let Some(outcome) = gist(beginning(content), LONGEST_OUTCOME)
-                {
-                    (turn.answered, turn.unfinished, turn.order) = (Some(outcome), None, row.order());
-                    answered = Some(content);
-                }
-            }
-            _ => {}
-        }
-    }
-    turns
-}
-
-fn beginning(text: &str) -> &str {
-    &text[..text.floor_char_boundary(READ_BYTES)]
-}
-
 /// Returns a summary that a model or a person wrote, for a session without an answer.
 fn written_summary(memories: &[MemoryRow]) -> Option<(String, (i64, i64))> {
     let is_summary = |row: &&MemoryRow| row.memory.kind == MemoryType::SessionSummary && !is_composed(row);
@@ -427,37 +342,6 @@ fn failure(row: &MemoryRow, memories: &[MemoryRow]) -> FailureRecord {
     }
     let resolved_by = (!files.is_empty()).then(|| files.join(", "));
     FailureRecord { text, is_resolved: row.state.phase != Phase::Open, resolved_by }
-}
-
-/// Returns the terms that most texts of a session contain. Among equally frequent ones, names come first.
-fn topics(turns: &[TurnRecord]) -> Vec<String> {
-    struct Seen {
-        texts: usize,
-        last: usize,
-        is_name: bool,
-    }
-    let mut seen: HashMap<String, Seen> = HashMap::new();
-    let texts = turns.iter().rev().take(TOPIC_TURNS).flat_map(|turn| [Some(&turn.asked), turn.answered.as_ref()]);
-    for (number, text) in texts.flatten().enumerate() {
-        for ProseToken { text, is_name, .. } in tokens(text).into_iter().filter(ProseToken::is_term) {
-            let seen = seen.entry(text).or_insert(Seen { texts: 0, last: usize::MAX, is_name });
-            if seen.last != number {
-                seen.last = number;
-                seen.texts += 1;
-            }
-            seen.is_name |= is_name;
-        }
-    }
-    let mut common: Vec<(String, Seen)> = seen.into_iter().filter(|(_, seen)| seen.texts >= TOPIC_TEXTS).collect();
-    common.sort_by(|(a, left), (b, right)| {
-        right
-            .texts
-            .cmp(&left.texts)
-            .then(right.is_name.cmp(&left.is_name))
-            .then(b.chars().count().cmp(&a.chars().count()))
-            .then(a.cmp(b))
-    });
-    common.into_iter().take(MOST_TOPICS).map(|(term, _)| clean_line(&term)).collect()
 }
 
 /// Joins the first items, and says how many more there are.

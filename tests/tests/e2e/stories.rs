@@ -10,11 +10,12 @@ const LONGEST: usize = 4_000;
 /// How many stories are played at once. Each waits most of the time, because a session begins in its own second.
 const AT_ONCE: usize = 6;
 
-/// A file with more stories is played whole only in the long form of the tests. The short form plays its first ones, and allows them to be
-/// worse than the file by some per cent.
+/// A file with more stories is played whole only in the long form of the tests. The short form plays its first ones, which may be worse than
+/// the file by so many per cent, and by so many violations.
 const WHOLE_FILE: usize = 14;
 const SAMPLE: usize = 6;
-const ALLOWANCE: usize = 15;
+const ALLOWANCE: usize = 5;
+const ALLOWED_VIOLATIONS: usize = 4;
 
 /// The minimum for the stories of a file, slightly below the measured values.
 struct Floor {
@@ -54,7 +55,8 @@ fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor:
     let stories = read(&own_stories(file));
     assert!(stories.len() >= floor.stories);
     let is_whole = environment::is_long() || stories.len() <= WHOLE_FILE;
-    let (count, allowance) = if is_whole { (stories.len(), 0) } else { (SAMPLE, ALLOWANCE) };
+    let (count, allowance, allowed) =
+        if is_whole { (stories.len(), 0, 0) } else { (SAMPLE, ALLOWANCE, ALLOWED_VIOLATIONS) };
     let (mut facts, mut searches, mut violations) = ((0, 0), (0, 0), 0);
     for told in play_all(&stories[..count], &harness::binaries!(), AT_ONCE) {
         println!("{}: facts {:?}, searches {:?}", told.id, told.facts, told.searches);
@@ -68,5 +70,6 @@ fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor:
     println!("facts {facts:?}, searches {searches:?}, violations {violations}");
     assert!(facts.0 * 100 >= (floor.facts - allowance) * facts.1, "facts {facts:?}");
     assert!(searches.0 * 100 >= (floor.searches - allowance) * searches.1, "searches {searches:?}");
-    assert!(violations <= floor.violations, "{violations} violations");
+    let most = floor.violations * count / stories.len() + allowed;
+    assert!(violations <= most, "{violations} violations");
 }
