@@ -7,8 +7,9 @@ mod cues;
 mod listed_steps;
 pub mod message;
 pub mod network;
+mod pasted_output;
+pub mod placed_sentences;
 mod plain;
-pub mod sentences;
 mod summarized_steps;
 pub mod tokens;
 
@@ -22,7 +23,7 @@ use listed_steps::listed_steps;
 pub use message::Speaker;
 use message::{Judged, judged};
 use network::{ClassifierNetwork, Probabilities};
-use sentences::Place;
+use placed_sentences::Place;
 pub(crate) use summarized_steps::summarized_steps;
 
 /// The kinds of conclusions, in the order of the network's classes. An open step is a task.

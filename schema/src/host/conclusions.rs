@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::host::choice::{LastTurn, agrees, find_choice, is_offered};
-use crate::host::classifier::sentences::{Place, sentences};
+use crate::host::classifier::placed_sentences::{Place, placed_sentences};
 pub use crate::host::classifier::{Conclusion, Speaker};
 use crate::host::classifier::{classify, classify_loosely, summarized_steps};
 use crate::host::transcript::TurnTexts;
@@ -44,8 +44,9 @@ pub(crate) fn possible_conclusions(text: &str, speaker: Speaker) -> Vec<Conclusi
 
 /// Returns the places of the sentences in a stored text that say what the work waits for, or what comes after that.
 pub(crate) fn pending_sentences(text: &str, speaker: Speaker) -> Vec<Range<usize>> {
-    let found =
-        sentences(text).into_iter().filter(|sentence| !matches!(sentence.place, Place::Heading | Place::TickedItem));
+    let found = placed_sentences(text)
+        .into_iter()
+        .filter(|sentence| !matches!(sentence.place, Place::Heading | Place::TickedItem));
     found
         .map(|sentence| sentence.range)
         .filter(|range| text[range.clone()].split_whitespace().count() >= LEAST_PENDING_WORDS)

@@ -1,6 +1,6 @@
 //! The input of the network: the tokens of each sentence, its neighbours, and a few features.
 
-use super::sentences::{Place, Sentence, sentences};
+use super::placed_sentences::{Place, PlacedSentence, placed_sentences};
 use super::tokens::{Sign, Token, Vocabulary, tokens};
 
 /// The author of a message.
@@ -21,7 +21,7 @@ const MOST_SENTENCES: usize = 200;
 /// A sentence and everything that it is judged by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    pub sentence: Sentence,
+    pub sentence: PlacedSentence,
     pub tokens: Vec<Token>,
     /// The previous sentence, or the line that introduces the list.
     pub before: Option<usize>,
@@ -33,7 +33,7 @@ pub struct Judged {
 
 /// Splits a message into sentences, and adds everything that they are judged by.
 pub fn judged(vocabulary: &impl Vocabulary, text: &str, speaker: Speaker) -> Vec<Judged> {
-    let mut sentences = sentences(text);
+    let mut sentences = placed_sentences(text);
     let skipped = sentences.len().saturating_sub(MOST_SENTENCES);
     sentences.drain(..skipped);
     let count = sentences.len();

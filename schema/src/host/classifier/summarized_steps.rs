@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cues::{begins_with_steps_heading, follows_in_time, is_no_step, is_steps_heading, names_no_step};
 use super::listed_steps::listed_steps;
-use super::sentences::{Place, Sentence, sentences};
+use super::placed_sentences::{Place, PlacedSentence, placed_sentences};
 use crate::prose::tasks::{ends_with_done, without_checkbox};
 
 /// The part of a summary that the next sentences belong to.
@@ -22,7 +22,7 @@ enum SummaryPart {
 
 impl SummaryPart {
     /// Whether a sentence belongs to open steps.
-    fn has(self, sentence: &Sentence, indent: usize) -> bool {
+    fn has(self, sentence: &PlacedSentence, indent: usize) -> bool {
         match self {
             Self::Steps { indent: heading, is_item } => indent > heading || !is_item && sentence.place.is_item(),
             Self::Step(passage) => passage == sentence.passage,
@@ -37,7 +37,7 @@ pub(crate) fn summarized_steps(text: &str) -> Vec<Range<usize>> {
     let mut steps: Vec<(usize, Range<usize>)> = Vec::new();
     // The passage that says there is no step.
     let mut empty = None;
-    for sentence in sentences(text) {
+    for sentence in placed_sentences(text) {
         let said = &text[sentence.range.clone()];
         let indent = indentation(text, sentence.range.start);
         if is_steps_heading(said) {

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use rstest::rstest;
 
-use super::sentences::sentences;
+use super::placed_sentences::placed_sentences;
 use super::tokens::{Sign, Token, Vocabulary, tokens};
 use super::*;
 
@@ -93,13 +93,13 @@ fn built_in_weights_are_complete() {
 #[case::commit_in_a_sentence("4f1c2aa fixed the flaky test.", &["4f1c2aa fixed the flaky test."])]
 #[case::korean("Redis로 갑니다. 문서도 고쳐주세요", &["Redis로 갑니다.", "문서도 고쳐주세요"])]
 fn message_is_split_into_its_authors_sentences(#[case] text: &str, #[case] expected: &[&str]) {
-    let found: Vec<_> = sentences(text).into_iter().map(|sentence| &text[sentence.range]).collect();
+    let found: Vec<_> = placed_sentences(text).into_iter().map(|sentence| &text[sentence.range]).collect();
     assert_eq!(found, expected);
 }
 
 #[test]
 fn list_items_know_the_line_before_the_list() {
-    let found = sentences("Done.\n\nStill open:\n- tests\n- docs\n");
+    let found = placed_sentences("Done.\n\nStill open:\n- tests\n- docs\n");
     let leads: Vec<_> = found.iter().map(|sentence| sentence.lead).collect();
     assert_eq!(leads, [None, None, Some(1), Some(1)]);
 }

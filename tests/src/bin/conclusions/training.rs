@@ -7,7 +7,7 @@ use std::thread;
 use schema::host::classifier::KINDS;
 use schema::host::classifier::message::{FEATURES, Judged, judged};
 use schema::host::classifier::network::{CLASSES, DIMS, FILTERS, Filters, Member, POOLED, Probabilities, WIDTHS};
-use schema::host::classifier::sentences::Place;
+use schema::host::classifier::placed_sentences::Place;
 use schema::host::classifier::tokens::{SIGNS, Sign, Token};
 
 use crate::labelled::Labelled;

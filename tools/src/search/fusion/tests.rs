@@ -192,6 +192,20 @@ fn hits_say_how_sure_they_are() {
 }
 
 #[test]
+fn newer_hit_that_moved_to_the_front_is_not_sure() {
+    let mut project = fixture(&default_settings(), &note_texts(&STORE[..3], 30));
+    let mut first_after_saving = |kind, text: &str| {
+        project.engine.save(&SaveInput::new(kind, text.to_owned())).unwrap();
+        project.search("how is the rate limited").results.swap_remove(0)
+    };
+    let older = "Rate limiting uses a token bucket, which the middleware reads.";
+    assert_eq!(first_after_saving(MemoryType::SessionSummary, older).confidence, Confidence::High);
+    let newer = "Throttle requests in nginx and not in the application.";
+    let first = first_after_saving(MemoryType::UserPrompt, newer);
+    assert_eq!((first.snippet.as_str(), first.confidence), (newer, Confidence::Suggested));
+}
+
+#[test]
 fn a_store_of_one_two_or_three_ranks_as_a_large_one() {
     for count in 1..=3 {
         for others in [0, 300] {

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::model::word_list::WordList;
+use super::pasted_output::pasted_lines;
+use crate::prose::sentences::ends_with_abbreviation;
 
 /// The kind of passage that a sentence is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,7 @@ impl Place {
 
 /// A sentence, as bytes of its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sentence {
+pub struct PlacedSentence {
     pub range: Range<usize>,
     pub place: Place,
     /// The number of its paragraph or item.
@@ -33,15 +34,13 @@ pub struct Sentence {
     pub lead: Option<usize>,
 }
 
-/// Words with a full stop that ends no sentence.
-static ABBREVIATIONS: WordList = WordList::words("e.g. i.e. vs. etc. cf. approx. no. fig. resp. incl. dr. mr. ms. st.");
 const BULLETS: [&str; 5] = ["- ", "* ", "+ ", "• ", "– "];
 
 /// From this length in characters, a line without a full stop counts as wrapped, and the next one continues it.
 const WRAPPED: usize = 60;
 
 /// Splits a message into sentences. Skips fenced code, block quotes, tables, HTML and pasted output.
-pub fn sentences(text: &str) -> Vec<Sentence> {
+pub fn placed_sentences(text: &str) -> Vec<PlacedSentence> {
     let mut reader = SentenceSplitter { text, ..SentenceSplitter::default() };
     let mut fence: Option<&str> = None;
     let mut start = 0;
@@ -72,64 +71,10 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
     reader.found
 }
 
-/// Returns for each line whether it is pasted from a log, a stack trace or a terminal.
-///
-/// If most lines of a block look like output, so are the others between them.
-fn pasted_lines(text: &str) -> Vec<bool> {
-    let lines: Vec<&str> = text.split_inclusive('\n').map(str::trim).collect();
-    let mut pasted = Vec::with_capacity(lines.len());
-    for block in lines.chunk_by(|a, b| a.is_empty() == b.is_empty()) {
-        let alike: Vec<usize> = (0..block.len()).filter(|at| resembles_output(block[*at])).collect();
-        let log = match alike[..] {
-            [first, .., last] if alike.len() * 2 >= last + 1 - first => first..last + 1,
-            _ => 0..0,
-        };
-        pasted.extend((0..block.len()).map(|at| log.contains(&at) || is_output(block[at])));
-    }
-    pasted
-}
-
-/// Whether a line looks like output, although a sentence may begin the same way: a commit, a record, a message of a tool.
-fn resembles_output(line: &str) -> bool {
-    static STARTS: WordList = WordList::phrases(
-        "commit |Author: |Date: |diff --git|npm |error|warning: |test |Compiling |FAIL|PASS|✓|✗|{\"|++|--",
-    );
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let mut words = line.split_whitespace();
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let is_commit = (7..=40).contains(&first.len())
-        && first.bytes().all(|byte| byte.is_ascii_hexdigit())
-        && first.bytes().any(|byte| byte.is_ascii_digit());
-    let is_syslog = MONTHS.contains(&first) && second.bytes().all(|byte| byte.is_ascii_digit()) && !second.is_empty();
-    let has_level = line.split_whitespace().take(4).any(is_level);
-    let fields = line.split_whitespace().filter(|word| word.contains('=') && !word.starts_with('=')).count();
-    is_output(line) || is_commit || is_syslog || has_level || fields >= 2 || STARTS.begins(line)
-}
-
-fn is_level(word: &str) -> bool {
-    let level = word.trim_matches(['[', ']', ':', '|']);
-    ["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "CRITICAL"].contains(&level)
-}
-
-/// Whether a line is surely pasted from a log, a stack trace or a terminal.
-fn is_output(line: &str) -> bool {
-    let first = line.split_whitespace().next().unwrap_or_default();
-    let is_time =
-        first.len() >= 8 && first.bytes().filter(u8::is_ascii_digit).count() >= 6 && first.contains([':', '-']);
-    let is_frame = line.starts_with("at ") && line.ends_with(')') || line.starts_with("File \"");
-    is_level(first)
-        || is_time
-        || is_frame
-        || line.starts_with("Traceback ")
-        || line.starts_with("$ ")
-        || line.starts_with("= note: ")
-        || line.contains("Exception: ")
-}
-
 #[derive(Default)]
 struct SentenceSplitter<'a> {
     text: &'a str,
-    found: Vec<Sentence>,
+    found: Vec<PlacedSentence>,
     passages: usize,
     open: Option<(Range<usize>, Place)>,
     lead: Option<usize>,
@@ -167,7 +112,7 @@ impl SentenceSplitter<'_> {
         let before = self.found.len();
         for part in split(&self.text[range.clone()]) {
             let range = range.start + part.start..range.start + part.end;
-            self.found.push(Sentence { range, place, passage: self.passages, lead });
+            self.found.push(PlacedSentence { range, place, passage: self.passages, lead });
         }
         if self.found.len() > before && !place.is_item() {
             self.lead = Some(self.found.len() - 1);
@@ -213,7 +158,7 @@ fn split(passage: &str) -> Vec<Range<usize>> {
             end = at + c.len_utf8();
         }
         let is_followed_by_space = characters.peek().is_none_or(|(_, next)| next.is_whitespace());
-        if (is_followed_by_space || matches!(c, '。' | '？')) && !is_abbreviation(&passage[start..end]) {
+        if (is_followed_by_space || matches!(c, '。' | '？')) && !ends_with_abbreviation(&passage[start..end]) {
             push(passage, start..end, &mut found);
             start = end;
         }
@@ -232,12 +177,6 @@ fn closing_mark(c: char) -> Option<char> {
 
 fn ends(c: char) -> bool {
     matches!(c, '.' | '!' | '?' | '…' | '。' | '？')
-}
-
-fn is_abbreviation(text: &str) -> bool {
-    let word = text.rsplit(char::is_whitespace).next().unwrap_or_default().trim_start_matches('(').to_lowercase();
-    let is_initial = word.len() == 2 && word.as_bytes()[0].is_ascii_alphabetic() && word.ends_with('.') && word != "i.";
-    is_initial || ABBREVIATIONS.contains(&word)
 }
 
 fn push(passage: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {
