@@ -1,8 +1,8 @@
 //! Splits a text into sentences.
 
-/// Words with a full stop that ends no sentence.
-const ABBREVIATIONS: [&str; 14] =
-    ["e.g", "i.e", "etc", "vs", "cf", "approx", "fig", "resp", "incl", "No", "Dr", "Mr", "Ms", "St"];
+/// Words with a full stop that ends no sentence, in any case; and those that are other words in small letters.
+const ABBREVIATIONS: [&str; 9] = ["e.g", "i.e", "etc", "vs", "cf", "approx", "fig", "resp", "incl"];
+const CAPITALISED: [&str; 5] = ["No", "Dr", "Mr", "Ms", "St"];
 
 /// Splits a text into sentences. Each includes the space before it.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
@@ -44,7 +44,8 @@ pub(crate) fn ends_with_abbreviation(text: &str) -> bool {
     let is_letter = word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     // A small letter elsewhere is a unit: "It takes 3 s."
     let is_initial = is_letter && word.bytes().all(|byte| byte.is_ascii_uppercase());
-    ABBREVIATIONS.contains(&word) || is_initial || starts_line && (is_number || is_letter)
+    let is_listed = ABBREVIATIONS.iter().any(|listed| listed.eq_ignore_ascii_case(word)) || CAPITALISED.contains(&word);
+    is_listed || is_initial || starts_line && (is_number || is_letter)
 }
 
 #[cfg(test)]
@@ -54,8 +55,8 @@ mod tests {
     #[test]
     fn numbers_and_abbreviations_do_not_end_sentences() {
         assert_eq!(
-            sentences("One. Two 1.5 e.g. this by R. Kim! 3 s. 3\n1. item;\na. b;c"),
-            ["One.", " Two 1.5 e.g. this by R. Kim!", " 3 s.", " 3\n", "1. item;", "\n", "a. b;c"]
+            sentences("One. Two 1.5 e.g. this by R. Kim, Fig. 3! 3 s. 3\n1. item;\na. b;c"),
+            ["One.", " Two 1.5 e.g. this by R. Kim, Fig. 3!", " 3 s.", " 3\n", "1. item;", "\n", "a. b;c"]
         );
         assert_eq!(sentences(""), Vec::<&str>::new());
     }
