@@ -9,7 +9,6 @@ mod comment;
 mod edit;
 mod entry;
 mod escape;
-mod locate;
 pub mod log_file;
 mod parse;
 mod render;
@@ -18,9 +17,8 @@ mod team;
 pub(crate) use annotate::annotate_entries;
 pub use append::{LogEnd, LogTail, complete_interrupted, render_grouped};
 pub use comment::unusable_fields;
-pub use edit::{entry_replacement, insert_long_term, remove_entries};
+pub use edit::{entry_replacement, find_entry, find_lines, insert_long_term, may_contain, remove_entries};
 pub use entry::{LONG_TERM_FILE, LogEntry, LogKind, ParsedLog};
-pub use locate::{find_entry, find_lines, may_contain};
 pub use parse::{is_without_new_prose, parse};
 pub use team::{TEAM_FILE_LIMIT, TeamAction, TeamFile, TeamNote, render_shared, shared_id};
 

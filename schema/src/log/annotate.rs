@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::comment::SessionMark;
-use super::render::{has_windows_lines, render, to_windows_lines};
+use super::render::{has_windows_lines, render, with_line_endings};
 use super::{LogKind, ParsedLog};
 use crate::model::memory::Memory;
 
@@ -49,7 +49,7 @@ pub(crate) fn annotate_entries(
             after = mark;
         }
         match memory {
-            Some(memory) => out.write(&render(memory, kind)),
+            Some(memory) => out.write(render(memory, kind)),
             None => lines[at..end].iter().for_each(|line| out.bytes.extend_from_slice(line)),
         }
         at = end;
@@ -66,11 +66,10 @@ impl LineWriter {
     fn write_mark(&mut self, mark: &SessionMark) {
         let blank = self.bytes.is_empty() || self.bytes.ends_with(b"\n\n") || self.bytes.ends_with(b"\n\r\n");
         let gap = if blank { "" } else { "\n" };
-        self.write(&format!("{gap}{}\n", mark.to_comment()));
+        self.write(format!("{gap}{}\n", mark.to_comment()));
     }
 
-    fn write(&mut self, text: &str) {
-        let bytes = text.as_bytes();
-        self.bytes.extend(if self.has_windows_lines { to_windows_lines(bytes) } else { bytes.to_vec() });
+    fn write(&mut self, text: String) {
+        self.bytes.extend(with_line_endings(text, self.has_windows_lines));
     }
 }

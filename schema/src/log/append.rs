@@ -9,7 +9,7 @@ use super::LogKind;
 use super::comment::SessionMark;
 use super::edit::insert_long_term;
 use super::parse::{LOG, LogPart};
-use super::render::{has_windows_lines, render, to_windows_lines};
+use super::render::{has_windows_lines, render, with_line_endings};
 use crate::model::memory::Memory;
 use crate::model::state_note::StateNote;
 
@@ -104,13 +104,13 @@ impl LogEnd {
             self.mark = Some(mark);
         }
         text.push_str(&render(memory, LogKind::Daily(day)));
-        self.end(&text)
+        self.end(text)
     }
 
     /// Renders a note for the end of the log of `day`, and updates this state.
     pub fn append_note(&mut self, note: &StateNote, day: NaiveDate) -> Vec<u8> {
         let text = self.begin(day) + &note.to_comment() + "\n";
-        self.end(&text)
+        self.end(text)
     }
 
     /// Returns what must precede appended text: the title of an empty log, or the newline of an unterminated line.
@@ -125,9 +125,9 @@ impl LogEnd {
         }
     }
 
-    fn end(&mut self, text: &str) -> Vec<u8> {
+    fn end(&mut self, text: String) -> Vec<u8> {
         self.last_line = LastLine::Text;
-        if self.has_windows_lines { to_windows_lines(text.as_bytes()) } else { text.as_bytes().to_vec() }
+        with_line_endings(text, self.has_windows_lines)
     }
 
     /// Adds an empty line unless the log ends with one.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::{Moment, format_offset, parse_offset};
@@ -45,52 +45,24 @@ impl SessionMark {
 }
 
 /// The JSON object at the end of an entry. Unknown fields of a newer version are ignored.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Default)]
 pub(super) struct EntryFields {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    /// The id that the entry claims. A copy claims the id of its original; the store decides which of them gets it.
+    pub(super) id: Option<MemoryId>,
     pub(super) kind: Option<MemoryType>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    importance: Option<u8>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pinned: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    supersedes: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    origin: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    auto: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    also: Option<String>,
-    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
-    metadata: serde_json::Map<String, serde_json::Value>,
-    /// The context as a top-level field, which people and older versions wrote.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context: Option<serde_json::Value>,
-    /// The tags as a top-level field: a list or a text with commas.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tags: Option<serde_json::Value>,
+    /// Without `done`, which the text of a task shows.
+    pub(super) attributes: MemoryAttributes,
 }
 
 impl EntryFields {
-    /// Returns the fields of an event that its line and its session mark do not show. An edited event needs its id, which does not follow
-    /// from its text any more.
-    pub(super) fn for_event(memory: &Memory) -> Option<Self> {
-        let id = (!memory.has_derived_id()).then(|| memory.id.to_string());
-        let fields = Self { id, ..Self::from_attributes(&memory.attributes) };
-        (fields != Self::default()).then_some(fields)
-    }
-
-    /// Returns the fields of an entry of another type among events.
-    pub(super) fn for_event_style_entry(memory: &Memory) -> Option<Self> {
-        Some(Self { id: Some(memory.id.to_string()), ..Self::from_attributes(&memory.attributes) })
+    /// Returns the fields of an entry among events, whose line shows its type and whose place shows its day and session. An event needs its
+    /// id only if it was edited, because then the id does not follow from its text any more.
+    pub(super) fn for_event_style(memory: &Memory) -> Self {
+        let has_id = !memory.kind.is_event() || !memory.has_derived_id();
+        let id = has_id.then(|| memory.id.clone());
+        Self { id, attributes: memory.attributes.clone(), ..Self::default() }
     }
 
     /// Returns the fields of an entry under a section, whose line shows neither time nor session.
@@ -98,7 +70,7 @@ impl EntryFields {
         let session = Some(&memory.session_id).filter(|id| !id.is_empty()).cloned();
         // Include the day: people move entries to other files.
         let at = Some(memory.at.rfc3339());
-        Self { id: Some(memory.id.to_string()), at, session, ..Self::from_attributes(&memory.attributes) }
+        Self { id: Some(memory.id.clone()), kind: None, at, session, attributes: memory.attributes.clone() }
     }
 
     /// Returns the fields of an entry in `MEMORY.md`. They include the type, because people reorder sections freely.
@@ -106,55 +78,67 @@ impl EntryFields {
         Self { kind: Some(memory.kind), ..Self::for_section(memory) }
     }
 
-    pub(super) fn from_metadata(metadata: serde_json::Map<String, serde_json::Value>) -> Self {
-        Self { metadata, ..Self::default() }
-    }
-
-    fn from_attributes(attributes: &MemoryAttributes) -> Self {
-        Self {
-            importance: attributes.importance,
-            pinned: attributes.pinned,
-            supersedes: attributes.supersedes.as_ref().map(ToString::to_string),
-            origin: attributes.origin.clone(),
-            auto: attributes.auto,
-            source: attributes.source.as_ref().map(ToString::to_string),
-            also: attributes.also.clone(),
-            metadata: attributes.metadata.clone(),
-            ..Self::default()
-        }
+    pub(super) fn from_metadata(metadata: Map<String, Value>) -> Self {
+        Self { attributes: MemoryAttributes { metadata, ..MemoryAttributes::default() }, ..Self::default() }
     }
 
     /// Parses any JSON object. A field with an invalid value counts as missing and does not affect the others, because people and later
     /// versions write here too.
     pub(super) fn parse(json: &str) -> Option<Self> {
         let fields = RawFields(serde_json::from_str(json).ok()?);
+        let mut metadata: Map<String, Value> = fields.get("metadata").unwrap_or_default();
+        // People and older versions wrote these as top-level fields. Tags are a list or a text with commas.
+        for name in ["context", "tags"] {
+            if let Some(value) = fields.get(name) {
+                metadata.entry(name).or_insert(value);
+            }
+        }
         Some(Self {
-            id: fields.get("id"),
+            id: fields.id("id").map(|id| id.original()),
             kind: fields.get("type"),
             at: fields.get("at"),
             session: fields.get("session"),
-            importance: fields.get("importance").map(|value: i64| value.clamp(0, 3) as u8),
-            pinned: fields.get("pinned").unwrap_or_default(),
-            supersedes: fields.get("supersedes"),
-            origin: fields.get("origin"),
-            auto: fields.get("auto").unwrap_or_default(),
-            source: fields.get("source"),
-            also: fields.get("also"),
-            metadata: fields.get("metadata").unwrap_or_default(),
-            context: fields.get("context"),
-            tags: fields.get("tags"),
+            attributes: MemoryAttributes {
+                importance: fields.get("importance").map(|value: i64| value.clamp(0, 3) as u8),
+                pinned: fields.get("pinned").unwrap_or_default(),
+                supersedes: fields.id("supersedes"),
+                origin: fields.get("origin"),
+                auto: fields.get("auto").unwrap_or_default(),
+                source: fields.id("source"),
+                also: fields.get("also").filter(|also: &String| !also.trim().is_empty()),
+                metadata,
+                ..MemoryAttributes::default()
+            },
         })
     }
 
-    pub(super) fn render(&self) -> String {
-        let json = serde_json::to_string(self).expect("string keys and plain values always serialise");
+    /// Returns the comment, or an empty text if there is nothing to write.
+    pub(super) fn to_comment(&self) -> String {
+        let MemoryAttributes { importance, pinned, supersedes, origin, auto, source, also, metadata, .. } =
+            &self.attributes;
+        let id = |id: &Option<MemoryId>| id.as_ref().map(|id| id.as_str().into());
+        let text = |text: &Option<String>| text.as_deref().map(Value::from);
+        let fields: [(&str, Option<Value>); 12] = [
+            ("id", id(&self.id)),
+            ("type", self.kind.map(|kind| kind.as_str().into())),
+            ("at", text(&self.at)),
+            ("session", text(&self.session)),
+            ("importance", importance.map(Value::from)),
+            ("pinned", pinned.then_some(true.into())),
+            ("supersedes", id(supersedes)),
+            ("origin", text(origin)),
+            ("auto", auto.then_some(true.into())),
+            ("source", id(source)),
+            ("also", text(also)),
+            ("metadata", (!metadata.is_empty()).then(|| metadata.clone().into())),
+        ];
+        let present = fields.into_iter().filter_map(|(name, value)| Some(format!("\"{name}\":{}", value?)));
+        let json = present.collect::<Vec<_>>().join(",");
+        if json.is_empty() {
+            return json;
+        }
         // These characters occur only within JSON strings, where the escape is equivalent. No value can end the comment.
-        format!("<!-- {} -->", json.replace('<', "\\u003c").replace('>', "\\u003e"))
-    }
-
-    /// The id that the entry claims. A copy claims the id of its original; the store decides which of them gets it.
-    pub(super) fn id(&self) -> Option<MemoryId> {
-        self.id.as_deref().and_then(MemoryId::parse).map(|id| id.original())
+        format!("<!-- {{{}}} -->", json.replace('<', "\\u003c").replace('>', "\\u003e"))
     }
 
     /// The time of the entry. In a daily log it may lack the day.
@@ -171,27 +155,6 @@ impl EntryFields {
         match parse_offset(offset) {
             Some(seconds) => Moment::from_local(day?, time, seconds),
             None => Some(Moment::from_local_unknown(day?, time)),
-        }
-    }
-
-    pub(super) fn into_attributes(self) -> MemoryAttributes {
-        let mut metadata = self.metadata;
-        if let Some(context) = self.context {
-            metadata.entry("context").or_insert(context);
-        }
-        if let Some(tags) = self.tags {
-            metadata.entry("tags").or_insert(tags);
-        }
-        MemoryAttributes {
-            importance: self.importance,
-            pinned: self.pinned,
-            supersedes: self.supersedes.as_deref().and_then(MemoryId::parse),
-            origin: self.origin,
-            auto: self.auto,
-            source: self.source.as_deref().and_then(MemoryId::parse),
-            also: self.also.filter(|also| !also.trim().is_empty()),
-            metadata,
-            ..MemoryAttributes::default()
         }
     }
 }
@@ -221,8 +184,11 @@ impl RawFields<'_> {
         serde_json::from_str(self.0.get(name)?.get()).ok()
     }
 
+    fn id(&self, name: &str) -> Option<MemoryId> {
+        MemoryId::parse(&self.get::<String>(name)?)
+    }
+
     fn unusable_names(&self) -> Vec<&'static str> {
-        let id = |name| self.get(name).is_some_and(|id: String| MemoryId::parse(&id).is_some());
         let at = self.get("at").is_some_and(|at: String| {
             let is_in_range = !Moment::is_out_of_range(&at);
             is_in_range
@@ -230,18 +196,18 @@ impl RawFields<'_> {
         });
         let text = |name| self.get::<String>(name).is_some();
         let fields = [
-            ("id", id("id")),
+            ("id", self.id("id").is_some()),
             ("type", self.get::<MemoryType>("type").is_some()),
             ("at", at),
             ("session", text("session")),
             ("importance", self.get("importance").is_some_and(|value: i64| (0..=3).contains(&value))),
             ("pinned", self.get::<bool>("pinned").is_some()),
-            ("supersedes", id("supersedes")),
+            ("supersedes", self.id("supersedes").is_some()),
             ("origin", text("origin")),
             ("auto", self.get::<bool>("auto").is_some()),
-            ("source", id("source")),
+            ("source", self.id("source").is_some()),
             ("also", text("also")),
-            ("metadata", self.get::<serde_json::Map<_, _>>("metadata").is_some()),
+            ("metadata", self.get::<Map<_, _>>("metadata").is_some()),
         ];
         let is_odd = |(name, fits): (&'static str, bool)| (!fits && self.0.contains_key(name)).then_some(name);
         fields.into_iter().filter_map(is_odd).collect()

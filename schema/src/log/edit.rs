@@ -1,16 +1,44 @@
-//! Rewrites logs and `MEMORY.md` for commands that change or delete entries, and inserts entries into `MEMORY.md`.
+//! Finds, replaces and deletes entries of logs and of `MEMORY.md`, and inserts entries into `MEMORY.md`. Rows have no line numbers, so an
+//! edit of a file does not make them outdated.
 //!
 //! Works on bytes: a file that was saved in another encoding must keep every byte that is not ours.
 
 use std::collections::HashSet;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
-use memchr::{memchr, memchr_iter, memmem};
+use memchr::{memchr_iter, memmem};
 
-use super::parse::{EventLine, LOG};
-use super::render::{has_windows_lines, render, render_event_style, to_windows_lines};
+use super::parse::{EventLine, LOG, LogPart, parse};
+use super::render::{has_windows_lines, render, render_event_style, render_first_line, with_line_endings};
 use super::{LogEntry, LogKind, ParsedLog};
 use crate::model::memory::{Memory, MemoryType};
+
+/// Returns the entry of a memory in the file at `path`. The entry of a copy carries the id of its original.
+pub fn find_entry(file: &[u8], memory: &Memory, path: &str, kind: LogKind) -> Option<LogEntry> {
+    let parsed = parse(&String::from_utf8_lossy(file), kind);
+    let is_it = |entry: &LogEntry| entry.memory.id == memory.id || entry.memory.id.for_copy(path) == memory.id;
+    parsed.entries.into_iter().find(is_it)
+}
+
+/// Whether a file contains the id or the first line of a memory, as capture writes it. Cheaper than [`find_entry`].
+pub fn may_contain(file: &[u8], memory: &Memory, kind: LogKind) -> bool {
+    let mark = if kind.has_id(memory) { memory.id.to_string() } else { render_first_line(memory, kind) };
+    memmem::find(file, mark.as_bytes()).is_some()
+}
+
+/// Returns the lines of a memory, from 1, in the file at `path`, or `None` if it is not there.
+pub fn find_lines(file: &[u8], memory: &Memory, path: &str, kind: LogKind) -> Option<RangeInclusive<usize>> {
+    let as_written = Memory { id: memory.id.original(), ..memory.clone() };
+    let text = render(&as_written, kind);
+    let mut found = memmem::find_iter(file, text.as_bytes());
+    if let (Some(at), None) = (found.next(), found.next())
+        && (at == 0 || file[at - 1] == b'\n')
+    {
+        let start = count_lines(&file[..at]) + 1;
+        return Some(start..=start + text.matches('\n').count() - 1);
+    }
+    find_entry(file, memory, path, kind).map(|entry| entry.start_line..=entry.end_line)
+}
 
 /// Returns `MEMORY.md` with `memory` at the end of the section of its type.
 pub fn insert_long_term(file: &[u8], memory: &Memory) -> Vec<u8> {
@@ -19,14 +47,9 @@ pub fn insert_long_term(file: &[u8], memory: &Memory) -> Vec<u8> {
         false => section_insertion_point(file, &section_headings(file), memory.kind),
     };
     let end = if at > 0 && !file[..at].ends_with(b"\n") { "\n" } else { "" };
-    let mut bytes = [end, &preamble, &render(memory, LogKind::LongTerm)].concat().into_bytes();
-    if file[at..].starts_with(b"#") {
-        bytes.push(b'\n');
-    }
-    if has_windows_lines(file) {
-        bytes = to_windows_lines(&bytes);
-    }
-    [&file[..at], &bytes, &file[at..]].concat()
+    let gap = if file[at..].starts_with(b"#") { "\n" } else { "" };
+    let text = [end, &preamble, &render(memory, LogKind::LongTerm), gap].concat();
+    [&file[..at], &with_line_endings(text, has_windows_lines(file)), &file[at..]].concat()
 }
 
 /// Returns the byte range of `entry` in its file, and its replacement: the text and attributes of `memory` in the same form.
@@ -37,19 +60,17 @@ pub fn entry_replacement(file: &[u8], entry: &LogEntry, memory: &Memory, kind: L
     let is_event_line = || {
         let line = file[range.start..].split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = String::from_utf8_lossy(line);
-        let has_own_line = memory.kind.is_event() || section.is_none_or(|section| section.is_log);
-        has_own_line && line.get(2..).and_then(EventLine::parse).is_some()
+        let is_among_events = section.is_none_or(|section| section.part == LogPart::Chronological);
+        (memory.kind.is_event() || is_among_events) && line.get(2..).and_then(EventLine::parse).is_some()
     };
-    let text = match (kind, section) {
-        (LogKind::Daily(_), _) if is_event_line() => render_event_style(memory),
-        (LogKind::Daily(_), Some(section)) if section.kind == Some(memory.kind) && !memory.kind.is_event() => {
-            render(memory, kind)
-        }
+    let is_own_section = section.is_some_and(|section| section.part == LogPart::Section(memory.kind));
+    let text = match kind {
+        LogKind::Daily(_) if is_event_line() => render_event_style(memory),
+        LogKind::Daily(_) if is_own_section && !memory.kind.is_event() => render(memory, kind),
         // Include the type, because the heading shows another one or none.
         _ => render(memory, LogKind::LongTerm),
     };
-    let bytes = if has_windows_lines(file) { to_windows_lines(text.as_bytes()) } else { text.into_bytes() };
-    (range, bytes)
+    (range, with_line_endings(text, has_windows_lines(file)))
 }
 
 /// The prefix of a section heading.
@@ -58,20 +79,18 @@ const HEADING: &[u8] = b"## ";
 /// A `##` heading.
 struct SectionHeading {
     start: usize,
-    kind: Option<MemoryType>,
-    /// Whether events continue under this heading.
-    is_log: bool,
+    part: LogPart,
 }
 
 /// Returns the place of a structural entry and the text before it: the end of its section, or a new section in the order of the types.
 fn section_insertion_point(file: &[u8], sections: &[SectionHeading], kind: MemoryType) -> (usize, String) {
-    if let Some(at) = sections.iter().position(|section| section.kind == Some(kind)) {
+    if let Some(at) = sections.iter().position(|section| section.part == LogPart::Section(kind)) {
         let end = sections.get(at + 1).map_or(file.len(), |next| next.start);
         let place = last_text_offset(file, end);
         let heading_only = count_lines(&file[sections[at].start..place]) <= 1;
         return (place, if heading_only { "\n".to_owned() } else { String::new() });
     }
-    let next = sections.iter().find(|section| section.kind.is_some_and(|other| other > kind));
+    let next = sections.iter().find(|section| matches!(section.part, LogPart::Section(other) if other > kind));
     let place = last_text_offset(file, next.map_or(file.len(), |section| section.start));
     let gap = if place > 0 { "\n" } else { "" };
     (place, format!("{gap}## {}\n\n", kind.label()))
@@ -81,10 +100,9 @@ fn section_headings(file: &[u8]) -> Vec<SectionHeading> {
     let first = file.starts_with(HEADING).then_some(0);
     let starts = first.into_iter().chain(memmem::find_iter(file, b"\n## ").map(|newline| newline + 1));
     let section = |start| {
-        let label = &file[start + HEADING.len()..];
-        let label = &label[..memchr(b'\n', label).map_or(label.len(), |newline| newline + 1)];
-        let label = std::str::from_utf8(label).unwrap_or_default();
-        SectionHeading { start, kind: MemoryType::from_label(label), is_log: label.trim() == LOG }
+        let line = file[start..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let part = std::str::from_utf8(line).ok().and_then(LogPart::from_heading);
+        SectionHeading { start, part: part.unwrap_or(LogPart::Foreign) }
     };
     starts.map(section).collect()
 }

@@ -220,17 +220,18 @@ impl LogParser {
             more.iter().map(|line| line.strip_prefix("  ").or_else(|| line.strip_prefix('\t')).unwrap_or(line)),
         );
         let mut fields = take_fields(&mut lines);
-        if self.kind == LogKind::LongTerm && fields.as_ref().and_then(EntryFields::id).is_none() {
+        let has_id = fields.as_ref().is_some_and(|fields| fields.id.is_some());
+        if self.kind == LogKind::LongTerm && !has_id {
             return false;
         }
+        // The length in bytes of the time and label of an event.
+        let prefix_length = |event: &EventLine<'_>| opening.text.len() - event.text.len();
         let is_among_events = !matches!(self.part, LogPart::Section(_));
         let event = opening.event.as_ref().filter(|event| {
-            let has_id = fields.as_ref().and_then(EntryFields::id).is_some();
-            self.kind != LogKind::LongTerm
-                && (is_among_events || !has_id && lines[0].len() >= opening.event_prefix_length(event))
+            self.kind != LogKind::LongTerm && (is_among_events || !has_id && lines[0].len() >= prefix_length(event))
         });
         if let Some(event) = event.filter(|_| !is_among_events) {
-            lines[0] = &lines[0][opening.event_prefix_length(event)..];
+            lines[0] = &lines[0][prefix_length(event)..];
         }
         // Our own entries have a comment, or a session mark with an offset.
         if fields.is_none() && self.mark.offset.is_none() {
@@ -257,12 +258,12 @@ impl LogParser {
         let at = fields.at(day).or_else(|| self.entry_moment(day, event.map(|event| event.time), &mut content));
         let session_id = match event {
             Some(_) => self.mark.session_id.clone(),
-            None => fields.session.clone().unwrap_or_default(),
+            None => fields.session.unwrap_or_default(),
         };
         let content = unescape(&content).into_owned();
         let at = at.unwrap_or_else(|| Moment::from_local_unknown(NaiveDate::default(), NaiveTime::MIN));
-        let id = self.claim_id(fields.id(), |ordinal| MemoryId::derive(&session_id, kind, &at, &content, ordinal));
-        let attributes = MemoryAttributes { done, ..fields.into_attributes() };
+        let id = self.claim_id(fields.id, |ordinal| MemoryId::derive(&session_id, kind, &at, &content, ordinal));
+        let attributes = MemoryAttributes { done, ..fields.attributes };
         let memory = Memory { id, session_id, kind, content, at, attributes };
         self.parsed.entries.push(LogEntry { memory, start_line: number, end_line: number + more.len() });
         true
@@ -300,13 +301,6 @@ impl LogParser {
                 return id;
             }
         }
-    }
-}
-
-impl EntryStart<'_> {
-    /// The length in bytes of the time and label of an event.
-    fn event_prefix_length(&self, event: &EventLine<'_>) -> usize {
-        self.text.len() - event.text.len()
     }
 }
 

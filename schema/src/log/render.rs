@@ -17,23 +17,17 @@ pub(crate) fn render_first_line(memory: &Memory, kind: LogKind) -> String {
 /// Renders an entry, including its last newline.
 pub(super) fn render(memory: &Memory, kind: LogKind) -> String {
     match kind {
-        LogKind::Daily(_) if memory.kind.is_event() => render_event(memory, EntryFields::for_event(memory)),
-        LogKind::Daily(_) => render_lines("- ", memory, Some(EntryFields::for_section(memory))),
+        LogKind::Daily(_) if memory.kind.is_event() => render_event_style(memory),
+        LogKind::Daily(_) => render_lines("- ", memory, &EntryFields::for_section(memory)),
         LogKind::Team => render_shared(memory),
-        LogKind::LongTerm => render_lines("- ", memory, Some(EntryFields::for_long_term(memory))),
+        LogKind::LongTerm => render_lines("- ", memory, &EntryFields::for_long_term(memory)),
     }
 }
 
 /// Renders an entry of any type that is among the events of a day. Its place implies its session and day.
 pub(super) fn render_event_style(memory: &Memory) -> String {
-    render_event(
-        memory,
-        if memory.kind.is_event() {
-            EntryFields::for_event(memory)
-        } else {
-            EntryFields::for_event_style_entry(memory)
-        },
-    )
+    let opening = format!("- [{}] **{}**: ", memory.at.time(), memory.kind.label());
+    render_lines(&opening, memory, &EntryFields::for_event_style(memory))
 }
 
 /// Returns the checkbox of a task, or nothing for other types.
@@ -45,11 +39,7 @@ fn checkbox(memory: &Memory) -> &'static str {
     }
 }
 
-fn render_event(memory: &Memory, fields: Option<EntryFields>) -> String {
-    render_lines(&format!("- [{}] **{}**: ", memory.at.time(), memory.kind.label()), memory, fields)
-}
-
-fn render_lines(opening: &str, memory: &Memory, fields: Option<EntryFields>) -> String {
+fn render_lines(opening: &str, memory: &Memory, fields: &EntryFields) -> String {
     let mut content = escape(&memory.content);
     if !memory.kind.is_event() && content.lines().next().and_then(EventLine::parse).is_some() {
         // Under any heading, a line that begins like an event is parsed as one.
@@ -66,10 +56,11 @@ fn render_lines(opening: &str, memory: &Memory, fields: Option<EntryFields>) -> 
             out.push_str(line);
         }
     }
-    if let Some(fields) = fields {
+    let comment = fields.to_comment();
+    if !comment.is_empty() {
         // After several lines the comment gets a line of its own: the last line may close a code fence, which allows no other text.
         out.push_str(if several { "\n  " } else { " " });
-        out.push_str(&fields.render());
+        out.push_str(&comment);
     }
     out.push('\n');
     out
@@ -80,8 +71,7 @@ pub(super) fn has_windows_lines(file: &[u8]) -> bool {
     file.split_inclusive(|byte| *byte == b'\n').next().is_some_and(|line| line.ends_with(b"\r\n"))
 }
 
-/// Converts line endings. Our lines contain no other carriage returns, because those of a text are escaped.
-pub(super) fn to_windows_lines(bytes: &[u8]) -> Vec<u8> {
-    let parts: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
-    parts.join(&b"\r\n"[..])
+/// Returns a text with the line endings of its file. Our lines contain no other carriage returns, because those of a text are escaped.
+pub(super) fn with_line_endings(text: String, is_windows: bool) -> Vec<u8> {
+    if is_windows { text.replace('\n', "\r\n").into_bytes() } else { text.into_bytes() }
 }

@@ -4,7 +4,6 @@
 //! shares, or a note about a shared memory of anybody. docs/dev/storage.md has the grammar.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::LogEntry;
 use super::comment::EntryFields;
@@ -96,10 +95,8 @@ fn parse_entry(line: &str) -> Option<Memory> {
     let (text, json) = rest.strip_suffix(" -->")?.rsplit_once(" <!-- ")?;
     let fields = EntryFields::parse(json)?;
     let content = unescape(text).into_owned();
-    let (id, at) = (fields.id()?, fields.at(None)?);
-    let MemoryAttributes { supersedes, also, mut metadata, .. } = fields.into_attributes();
-    metadata.retain(|name, _| [TAGS, EXPIRES].contains(&name.as_str()));
-    let attributes = MemoryAttributes { supersedes, also, metadata, ..MemoryAttributes::default() };
+    let at = fields.at(None)?;
+    let (id, attributes) = (fields.id?, shared_attributes(fields.attributes));
     // An approval is about a text, so nobody may give another text its id.
     let fits = !content.trim().is_empty()
         && line.len() <= LINE_LIMIT
@@ -115,24 +112,23 @@ pub fn shared_id(kind: MemoryType, at: &Moment, content: &str) -> MemoryId {
 
 /// Formats a shared memory as one line. Nothing of its session, branch or machine is written.
 pub fn render_shared(memory: &Memory) -> String {
-    let MemoryAttributes { supersedes, also, metadata, .. } = &memory.attributes;
-    let is_shared = |(name, _): &(&String, &Value)| [TAGS, EXPIRES].contains(&name.as_str());
-    let metadata: Map<String, Value> =
-        metadata.iter().filter(is_shared).map(|(name, value)| (name.clone(), value.clone())).collect();
-    let attributes = MemoryAttributes {
-        supersedes: supersedes.clone(),
-        also: also.clone(),
-        metadata,
-        ..MemoryAttributes::default()
-    };
+    let attributes = shared_attributes(memory.attributes.clone());
     let memory = Memory { session_id: String::new(), at: memory.at.in_utc(), attributes, ..memory.clone() };
     let text = escape(&memory.content).replace('\n', "&#10;");
-    format!("- **{}**: {text} {}\n", memory.kind.label(), EntryFields::for_section(&memory).render())
+    format!("- **{}**: {text} {}\n", memory.kind.label(), EntryFields::for_section(&memory).to_comment())
+}
+
+/// Returns the attributes that a team shares.
+fn shared_attributes(attributes: MemoryAttributes) -> MemoryAttributes {
+    let MemoryAttributes { supersedes, also, mut metadata, .. } = attributes;
+    metadata.retain(|name, _| [TAGS, EXPIRES].contains(&name.as_str()));
+    MemoryAttributes { supersedes, also, metadata, ..MemoryAttributes::default() }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::Map;
 
     use super::*;
 

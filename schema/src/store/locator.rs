@@ -1,4 +1,4 @@
-//! Finds the lines of many memories: reads each file once, and parses it whole if many of its memories are asked for. `log::locate` finds a
+//! Finds the lines of many memories: reads each file once, and parses it whole if many of its memories are asked for. [`find_lines`] finds a
 //! single one.
 
 use std::collections::HashMap;
