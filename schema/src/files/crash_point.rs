@@ -44,52 +44,45 @@ pub const POINTS: &[(&str, &str)] = &[
 /// Ends the process if this point is armed.
 #[inline(always)]
 pub fn crash_if_armed(name: &'static str) {
-    if let Some(point) = armed(name) {
-        point.crash();
-    }
+    crash_after(name, || {});
 }
 
-pub use armed::{ReachedPoint, armed};
-
-/// A release build has no points.
-#[cfg(not(debug_assertions))]
-mod armed {
-    /// A point that is armed and reached, which never happens.
-    #[derive(Debug)]
-    pub enum ReachedPoint {}
-
-    impl ReachedPoint {
-        pub fn crash(self) -> ! {
-            match self {}
-        }
+/// Does `last`, and ends the process, if this point is armed. A release build has no points.
+#[inline(always)]
+pub fn crash_after(name: &'static str, last: impl FnOnce()) {
+    #[cfg(debug_assertions)]
+    if let Some(point) = armed::reached_point(name) {
+        last();
+        point.crash();
     }
-
-    #[inline(always)]
-    pub fn armed(_: &'static str) -> Option<ReachedPoint> {
-        None
-    }
+    #[cfg(not(debug_assertions))]
+    let _ = (name, last);
 }
 
 #[cfg(debug_assertions)]
 mod armed {
-    use std::sync::OnceLock;
+    use std::sync::LazyLock;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use crate::files::environment;
 
+    static ARMED: LazyLock<Option<ArmedPoint>> =
+        LazyLock::new(|| environment::text("JIKIME_CRASH_AT").map(|text| ArmedPoint::parse(&text)));
+
     /// The point that `JIKIME_CRASH_AT` names.
     #[derive(Debug)]
-    struct ArmedPoint {
+    pub(super) struct ArmedPoint {
         point: String,
         is_panic: bool,
         /// How often the point is still to be reached, including the time at which the process ends.
         remaining: AtomicUsize,
     }
 
-    static ARMED: OnceLock<Option<ArmedPoint>> = OnceLock::new();
-
-    fn armed_point() -> Option<&'static ArmedPoint> {
-        ARMED.get_or_init(|| environment::text("JIKIME_CRASH_AT").map(|text| ArmedPoint::parse(&text))).as_ref()
+    /// Returns the point with this name if it is armed and reached.
+    pub(super) fn reached_point(name: &'static str) -> Option<&'static ArmedPoint> {
+        debug_assert!(super::POINTS.iter().any(|(known, _)| *known == name), "{name}");
+        let armed = ARMED.as_ref().filter(|armed| armed.point == name)?;
+        (armed.remaining.fetch_sub(1, Ordering::SeqCst) == 1).then_some(armed)
     }
 
     impl ArmedPoint {
@@ -98,23 +91,10 @@ mod armed {
             let (point, times) = text.split_once(':').unwrap_or((text, "1"));
             Self { point: point.to_owned(), is_panic, remaining: AtomicUsize::new(times.parse().unwrap_or(1)) }
         }
-    }
 
-    /// Returns the point with this name if it is armed and reached. The caller then ends the process.
-    pub fn armed(name: &'static str) -> Option<ReachedPoint> {
-        debug_assert!(super::POINTS.iter().any(|(known, _)| *known == name), "{name}");
-        let armed = armed_point().filter(|armed| armed.point == name)?;
-        (armed.remaining.fetch_sub(1, Ordering::SeqCst) == 1).then_some(ReachedPoint(armed))
-    }
-
-    /// A point that is armed and reached.
-    #[derive(Debug)]
-    pub struct ReachedPoint(&'static ArmedPoint);
-
-    impl ReachedPoint {
         /// Ends the process as `kill -9` does, or panics if the environment asks for that.
-        pub fn crash(self) -> ! {
-            assert!(!self.0.is_panic, "at {}, as the environment says", self.0.point);
+        pub(super) fn crash(&self) -> ! {
+            assert!(!self.is_panic, "at {}, as the environment says", self.point);
             #[cfg(unix)]
             let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
             std::process::abort();

@@ -69,10 +69,7 @@ fn file_name(Memory { session_id, kind, at, content, .. }: &Memory) -> String {
 }
 
 fn write_content(file: &mut File, content: &[u8]) -> io::Result<()> {
-    if let Some(point) = crash_point::armed("spool.half") {
-        let _ = file.write_all(&content[..content.len() / 2]);
-        point.crash();
-    }
+    crash_point::crash_after("spool.half", || drop(file.write_all(&content[..content.len() / 2])));
     file.write_all(content)
 }
 

@@ -138,10 +138,7 @@ pub fn append_bytes(
     }
     let is_whole = end.len() as u64 == before.len();
     let bytes = make(LogTail { bytes: &end, is_whole });
-    if let Some(point) = crash_point::armed("log.half") {
-        let _ = file.write_all(&bytes[..bytes.len() / 2]);
-        point.crash();
-    }
+    crash_point::crash_after("log.half", || drop(file.write_all(&bytes[..bytes.len() / 2])));
     file.write_all(&bytes).map_err(|error| {
         // Half an entry would parse as an entry.
         let _ = file.set_len(before.len());
