@@ -19,15 +19,7 @@ pub struct FileStamp {
 
 /// Returns the device and inode of the file at a path, or `None` on platforms other than Unix, where a file in use cannot be replaced.
 pub fn file_identity(path: &Path) -> Option<(u64, u64)> {
-    #[cfg(unix)]
-    {
-        fs::metadata(path).ok().as_ref().and_then(open_file_identity)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        None
-    }
+    open_file_identity(&fs::metadata(path).ok()?)
 }
 
 /// Returns the device and inode of an open file.
