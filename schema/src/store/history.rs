@@ -67,7 +67,7 @@ impl Rows<'_> {
     /// Returns the ids of the sessions that ended last, except this one, the last first.
     pub fn last_sessions(&self, other_than: &str, limit: usize) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT id FROM sessions WHERE id <> ?1 ORDER BY ended_at DESC, started_at DESC LIMIT ?2";
-        self.0.prepare_cached(sql)?.query_map(params![other_than, limit as i64], |row| row.get(0))?.collect()
+        self.column(sql, params![other_than, limit as i64])
     }
 
     pub fn session(&self, id: &str) -> rusqlite::Result<Option<SessionRow>> {
@@ -77,7 +77,7 @@ impl Rows<'_> {
     /// Returns at most two ids of sessions that begin like this, in order.
     pub fn sessions_beginning_with(&self, beginning: &str) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2";
-        self.0.prepare_cached(sql)?.query_map([beginning], |row| row.get(0))?.collect()
+        self.column(sql, [beginning])
     }
 
     /// Counts the memories of each month, in local time of each memory, oldest month first.
@@ -95,8 +95,7 @@ impl Rows<'_> {
 
     /// Counts the memories since a moment, RFC 3339 in UTC.
     pub fn count_since(&self, since: &str) -> rusqlite::Result<u64> {
-        let sql = "SELECT count(*) FROM memories WHERE created_at >= ?1";
-        self.0.query_row(sql, [since], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+        self.count("SELECT count(*) FROM memories WHERE created_at >= ?1", [since])
     }
 
     /// Returns the memories that were opened most, most often first.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use rusqlite::params;
+use rusqlite::{Params, params};
 use serde_json::{Map, Value};
 
 use super::{MemoryRow, Rows};
@@ -16,21 +16,26 @@ impl Rows<'_> {
     /// Returns the notes of one log in the order of the file.
     pub(crate) fn notes_in(&self, path: &str) -> rusqlite::Result<Vec<StateNote>> {
         let sql = "SELECT about, at, utc_offset, change, value FROM notes INDEXED BY notes_by_path WHERE path = ?1 ORDER BY position";
-        self.read_notes(sql, path)
+        self.read_notes(sql, [path])
     }
 
     /// Returns the notes about a memory in the order in which they count.
     pub fn notes_about(&self, id: &MemoryId) -> rusqlite::Result<Vec<StateNote>> {
+        self.notes_until(id, &Moment::latest())
+    }
+
+    /// Returns the notes about a memory up to a moment.
+    fn notes_until(&self, id: &MemoryId, until: &Moment) -> rusqlite::Result<Vec<StateNote>> {
         // Notes of the same second are in the order of their log. The log of a day continues in one with a longer name.
-        let sql = "SELECT about, at, utc_offset, change, value FROM notes WHERE about = ?1 GROUP BY at, change, value
-             ORDER BY at, min(length(path)), min(path), min(position)";
-        self.read_notes(sql, id.as_str())
+        let sql = "SELECT about, at, utc_offset, change, value FROM notes WHERE about = ?1 AND at <= ?2
+             GROUP BY at, change, value ORDER BY at, min(length(path)), min(path), min(position)";
+        self.read_notes(sql, [id.as_str(), &until.utc()])
     }
 
     /// Returns the decisions of all reviews in the order in which they count.
     pub fn reviews(&self) -> rusqlite::Result<Vec<StateNote>> {
         let sql = "SELECT about, at, utc_offset, change, value FROM notes WHERE change = ?1 ORDER BY at, length(path), path, position";
-        self.read_notes(sql, REVIEWED)
+        self.read_notes(sql, [REVIEWED])
     }
 
     /// Returns the pairs, the older memory first, that a review keeps for good although the newer one seems to replace the older one.
@@ -43,15 +48,17 @@ impl Rows<'_> {
         Ok(self.reviews()?.into_iter().filter_map(kept).collect())
     }
 
-    fn read_notes(&self, sql: &str, value: &str) -> rusqlite::Result<Vec<StateNote>> {
+    fn read_notes(&self, sql: &str, values: impl Params) -> rusqlite::Result<Vec<StateNote>> {
         let mut statement = self.0.prepare_cached(sql)?;
-        let mut found = statement.query([value])?;
+        let mut found = statement.query(values)?;
         let mut notes = Vec::new();
         while let Some(row) = found.next()? {
             let about = MemoryId::parse(row.get_ref(0)?.as_str()?);
             let at = Moment::parse_rfc3339(row.get_ref(1)?.as_str()?);
             let at = at.and_then(|at| Moment::from_unix(at.unix(), row.get(2).ok()));
-            let change = change(row.get_ref(3)?.as_str()?, row.get_ref(4)?.as_str()?);
+            let name = row.get_ref(3)?.as_str()?;
+            let value: Option<Value> = serde_json::from_str(row.get_ref(4)?.as_str()?).ok();
+            let change = value.and_then(|value| StateChange::of(name, &value));
             notes.extend((|| Some(StateNote { about: about?, at: at?, change: change? }))());
         }
         Ok(notes)
@@ -59,8 +66,7 @@ impl Rows<'_> {
 
     /// Returns the logs that have a note about a memory.
     pub(crate) fn paths_of_notes(&self, about: &MemoryId) -> rusqlite::Result<Vec<String>> {
-        let mut statement = self.0.prepare_cached("SELECT DISTINCT path FROM notes WHERE about = ?1")?;
-        statement.query_map([about.as_str()], |row| row.get(0))?.collect()
+        self.column("SELECT DISTINCT path FROM notes WHERE about = ?1", [about.as_str()])
     }
 
     /// Adds a note at the end of a log and derives the state of its memory. Returns `false` if the note exists already.
@@ -82,14 +88,14 @@ impl Rows<'_> {
         let StateNote { about, at, change } = note;
         let sql = "SELECT EXISTS (SELECT 1 FROM notes WHERE about = ?1 AND at = ?2 AND change = ?3 AND value = ?4)";
         let values = params![about.as_str(), at.utc(), change.name(), change.value().to_string()];
-        self.0.prepare_cached(sql)?.query_row(values, |row| row.get(0))
+        self.value(sql, values)
     }
 
     /// Returns the last confirmation of a memory: its time and its fields.
     pub fn last_confirmation(&self, id: &MemoryId) -> rusqlite::Result<Option<(Moment, Map<String, Value>)>> {
         let sql = "SELECT about, at, utc_offset, change, value FROM notes WHERE about = ?1 AND change = 'confirmed'
              ORDER BY at DESC, length(path) DESC, path DESC, position DESC LIMIT 1";
-        let last = self.read_notes(sql, id.as_str())?.pop();
+        let last = self.read_notes(sql, [id.as_str()])?.pop();
         Ok(last.and_then(|StateNote { at, change, .. }| match change {
             StateChange::Confirmed(fields) => Some((at, fields)),
             _ => None,
@@ -100,7 +106,7 @@ impl Rows<'_> {
     pub fn standing(&self, row: &MemoryRow) -> rusqlite::Result<Standing> {
         let sql = "SELECT count(DISTINCT ifnull(json_extract(value, '$.session'), '')) FROM notes WHERE about = ?1 AND change = ?2";
         let values = [row.memory.id.as_str(), CONFIRMED];
-        let sessions: i64 = self.0.prepare_cached(sql)?.query_row(values, |row| row.get(0))?;
+        let sessions: i64 = self.value(sql, values)?;
         Ok(Standing::of(row.memory.attributes.pinned, sessions.unsigned_abs()))
     }
 
@@ -109,7 +115,7 @@ impl Rows<'_> {
         let utc = |seconds| Moment::from_unix(seconds, Some(0)).map(|at| at.utc()).unwrap_or_default();
         let sql =
             "SELECT EXISTS (SELECT 1 FROM notes WHERE about = ?1 AND change = 'repeated' AND at BETWEEN ?2 AND ?3)";
-        self.0.prepare_cached(sql)?.query_row(params![id.as_str(), utc(from), utc(to)], |row| row.get(0))
+        self.value(sql, params![id.as_str(), utc(from), utc(to)])
     }
 
     /// Replaces the notes of a log that were `known` when it was read with those that were `found` in it. Notes that were added since stay
@@ -136,9 +142,8 @@ impl Rows<'_> {
 
     /// Puts the notes of a log into the given order, before all other notes of that log.
     fn reorder_notes(&self, path: &str, order: &[StateNote]) -> rusqlite::Result<()> {
-        self.0
-            .prepare_cached("UPDATE notes SET position = position + ?2 WHERE path = ?1")?
-            .execute(params![path, order.len() as i64])?;
+        let sql = "UPDATE notes SET position = position + ?2 WHERE path = ?1";
+        self.execute(sql, params![path, order.len() as i64])?;
         let mut place = self.0.prepare_cached(
             "UPDATE notes SET position = ?6 WHERE about = ?1 AND at = ?2 AND change = ?3 AND value = ?4 AND path = ?5",
         )?;
@@ -147,34 +152,20 @@ impl Rows<'_> {
             let (about, at, change, value) = key(note);
             place.execute(params![about, at, change, value, path, position as i64])?;
         }
-        order
-            .iter()
-            .map(|note| &note.about)
-            .collect::<HashSet<_>>()
-            .into_iter()
-            .try_for_each(|id| self.derive_state(id))
+        let ids: HashSet<_> = order.iter().map(|note| &note.about).collect();
+        ids.into_iter().try_for_each(|id| self.derive_state(id))
     }
 
     /// Derives the state of a memory that was just inserted.
     pub(super) fn derive_first_state(&self, id: &MemoryId) -> rusqlite::Result<()> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM notes WHERE about = ?1)";
-        let is_noted = self.0.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get(0))?;
+        let is_noted = self.value("SELECT EXISTS (SELECT 1 FROM notes WHERE about = ?1)", [id.as_str()])?;
         if is_noted { self.derive_state(id) } else { Ok(()) }
     }
 
     /// Returns the state of a memory according to the notes about it up to a moment.
     pub(crate) fn state_at(&self, id: &MemoryId, until: &Moment) -> rusqlite::Result<MemoryState> {
-        // Notes of the same second are in the order of their log. The log of a day continues in one with a longer name.
-        let sql = "SELECT at, change, value FROM notes WHERE about = ?1 AND at <= ?2 GROUP BY at, change, value
-             ORDER BY at, min(length(path)), min(path), min(position)";
-        let mut statement = self.0.prepare_cached(sql)?;
-        let mut found = statement.query(params![id.as_str(), until.utc()])?;
-        let mut changes: Vec<(Moment, StateChange)> = Vec::new();
-        while let Some(row) = found.next()? {
-            let at = Moment::parse_rfc3339(row.get_ref(0)?.as_str()?);
-            changes.extend(at.zip(change(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?)));
-        }
-        Ok(MemoryState::after(changes.iter().map(|(at, change)| (*at, change))))
+        let notes = self.notes_until(id, until)?;
+        Ok(MemoryState::after(notes.iter().map(|note| (note.at, &note.change))))
     }
 
     /// Derives the state of a memory from the notes about it.
@@ -192,9 +183,4 @@ impl Rows<'_> {
 /// Returns the fields that identify a note in a log.
 fn key(StateNote { about, at, change }: &StateNote) -> (&str, String, &'static str, String) {
     (about.as_str(), at.utc(), change.name(), change.value().to_string())
-}
-
-fn change(name: &str, value: &str) -> Option<StateChange> {
-    let value: Value = serde_json::from_str(value).ok()?;
-    StateChange::of(name, &value)
 }

@@ -1,5 +1,6 @@
 //! SQL on `memories` and `meta`: a method for each statement. Touches no files.
 
+use rusqlite::types::FromSql;
 use rusqlite::{Connection, OptionalExtension, Params, Row as SqlRow, params, params_from_iter};
 
 use super::memory_row::{AND_OWN, COLUMNS, EntryState, MemoryFilter, MemoryRow, conversion_error, read_row};
@@ -34,8 +35,23 @@ impl Rows<'_> {
     /// Returns the first memory that a query selects, if there is one, which is seldom. A query for one column is prepared faster.
     fn select_rare(&self, rest: &str, values: impl Params) -> rusqlite::Result<Option<MemoryRow>> {
         let sql = format!("SELECT seq FROM memories {rest}");
-        let seq = self.0.prepare_cached(&sql)?.query_row(values, |row| row.get(0)).optional()?;
+        let seq = self.value(&sql, values).optional()?;
         seq.map_or(Ok(None), |seq| self.by_seq(seq))
+    }
+
+    /// Returns the only column of the first row that a query selects.
+    pub(super) fn value<T: FromSql>(&self, sql: &str, values: impl Params) -> rusqlite::Result<T> {
+        self.0.prepare_cached(sql)?.query_row(values, |row| row.get(0))
+    }
+
+    /// Returns the only column of all rows that a query selects.
+    pub(super) fn column<T: FromSql>(&self, sql: &str, values: impl Params) -> rusqlite::Result<Vec<T>> {
+        self.0.prepare_cached(sql)?.query_map(values, |row| row.get(0))?.collect()
+    }
+
+    /// Returns the only number that a query selects.
+    pub(super) fn count(&self, sql: &str, values: impl Params) -> rusqlite::Result<u64> {
+        self.0.query_row(sql, values, |row| row.get(0)).map(i64::unsigned_abs)
     }
 
     /// Counts the memories of each value of a column or an expression.
@@ -88,8 +104,7 @@ impl Rows<'_> {
     /// Records where the entry of a memory is, and how it got there.
     pub(crate) fn set_entry_state(&self, seq: i64, path: &str, entry: EntryState) -> rusqlite::Result<()> {
         let sql = "UPDATE memories SET path = ?2, written_at = ?3, waiting = ?4 WHERE seq = ?1";
-        let values = params![seq, path, entry.written_at(), entry.waiting()];
-        self.execute(sql, values)
+        self.execute(sql, params![seq, path, entry.written_at(), entry.waiting()])
     }
 
     pub fn delete(&self, seq: i64) -> rusqlite::Result<()> {
@@ -103,10 +118,8 @@ impl Rows<'_> {
 
     /// Records that a memory was read.
     pub fn record_access(&self, id: &MemoryId, now: &Moment) -> rusqlite::Result<()> {
-        self.execute(
-            "UPDATE memories SET access_count = access_count + 1, accessed_at = ?2 WHERE id = ?1",
-            params![id.as_str(), now.utc()],
-        )
+        let sql = "UPDATE memories SET access_count = access_count + 1, accessed_at = ?2 WHERE id = ?1";
+        self.execute(sql, params![id.as_str(), now.utc()])
     }
 
     pub fn by_id(&self, id: &MemoryId) -> rusqlite::Result<Option<MemoryRow>> {
@@ -125,7 +138,7 @@ impl Rows<'_> {
 
     /// Gives a memory another id. Nothing else changes, so whatever is derived from the memory stays valid.
     pub(crate) fn set_id(&self, seq: i64, id: &MemoryId) -> rusqlite::Result<()> {
-        self.0.prepare_cached("UPDATE memories SET id = ?2 WHERE seq = ?1")?.execute(params![seq, id.as_str()])?;
+        self.execute("UPDATE memories SET id = ?2 WHERE seq = ?1", params![seq, id.as_str()])?;
         self.derive_state(id)
     }
 
@@ -133,7 +146,7 @@ impl Rows<'_> {
     pub fn ids_beginning_with(&self, beginning: &str) -> rusqlite::Result<Vec<String>> {
         // A range can use the index of the ids.
         let sql = "SELECT id FROM memories WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT 2";
-        self.0.prepare_cached(sql)?.query_map([beginning], |row| row.get(0))?.collect()
+        self.column(sql, [beginning])
     }
 
     /// Returns the memory that a text names by its id, or by four or more hexadecimal digits with which no other id begins.
@@ -157,7 +170,7 @@ impl Rows<'_> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let sql =
             "SELECT id FROM memories WHERE substr(id, 1, length(?1)) = ?1 ORDER BY created_at DESC, seq DESC LIMIT ?2";
-        self.0.prepare_cached(sql)?.query_map(params![beginning, limit], |row| row.get(0))?.collect()
+        self.column(sql, params![beginning, limit])
     }
 
     pub fn by_seq(&self, seq: i64) -> rusqlite::Result<Option<MemoryRow>> {
@@ -185,9 +198,7 @@ impl Rows<'_> {
 
     /// Whether the entry of any memory waits to be written.
     pub fn has_pending(&self) -> rusqlite::Result<bool> {
-        self.0
-            .prepare_cached("SELECT EXISTS (SELECT 1 FROM memories WHERE waiting > 0)")?
-            .query_row([], |row| row.get(0))
+        self.value("SELECT EXISTS (SELECT 1 FROM memories WHERE waiting > 0)", [])
     }
 
     /// Returns all memories of one file in the order of their insertion.
@@ -202,7 +213,7 @@ impl Rows<'_> {
 
     /// Returns the files that have memories.
     pub(super) fn paths(&self) -> rusqlite::Result<Vec<String>> {
-        self.0.prepare("SELECT DISTINCT path FROM memories")?.query_map([], |row| row.get(0))?.collect()
+        self.column("SELECT DISTINCT path FROM memories", [])
     }
 
     /// Returns the memories that were inserted after a watermark, oldest first.
@@ -232,7 +243,7 @@ impl Rows<'_> {
     pub fn count_listed(&self, filter: &MemoryFilter) -> rusqlite::Result<u64> {
         let (conditions, values) = filter.sql_conditions();
         let sql = format!("SELECT count(*) FROM memories WHERE 1{conditions}");
-        self.0.query_row(&sql, params_from_iter(values), |row| row.get(0)).map(i64::unsigned_abs)
+        self.count(&sql, params_from_iter(values))
     }
 
     /// Returns a memory with the same text, type and session in long-term memory or in the logs, captured between two moments in UTC.
@@ -295,7 +306,7 @@ impl Rows<'_> {
     pub(crate) fn has_prompt_since(&self, session_id: &str, seq: i64) -> rusqlite::Result<bool> {
         let sql = "SELECT EXISTS (SELECT 1 FROM memories INDEXED BY memories_by_session
              WHERE session_id = ?1 AND seq > ?2 AND type = 'user_prompt')";
-        self.0.prepare_cached(sql)?.query_row(params![session_id, seq], |row| row.get(0))
+        self.value(sql, params![session_id, seq])
     }
 
     /// Returns the last prompt or answer of a session up to a moment, as its type and the hash of its text.
@@ -317,14 +328,14 @@ impl Rows<'_> {
              WHERE {HOLDS_TEXT} AND type = ?2 AND created_at BETWEEN ?3 AND ?4)"
         );
         let values = params![content_hash(&memory.content), memory.kind.as_str(), from, to];
-        self.0.prepare_cached(&sql)?.query_row(values, |row| row.get(0))
+        self.value(&sql, values)
     }
 
     /// Returns the newest prompt of a session up to a moment.
     pub fn prompt_before(&self, session_id: &str, at: &Moment) -> rusqlite::Result<Option<String>> {
         let sql = "SELECT content FROM memories WHERE session_id = ?1 AND created_at <= ?2 AND type = 'user_prompt'
              ORDER BY created_at DESC, seq DESC LIMIT 1";
-        self.0.prepare_cached(sql)?.query_row(params![session_id, at.utc()], |row| row.get(0)).optional()
+        self.value(sql, params![session_id, at.utc()]).optional()
     }
 
     /// Returns the sequence numbers of the utterances before and after a memory in its session.
@@ -336,7 +347,7 @@ impl Rows<'_> {
                  ORDER BY created_at {direction}, seq {direction} LIMIT 1"
             );
             let values = params![row.memory.session_id, row.memory.at.utc(), row.seq];
-            self.0.prepare_cached(&sql)?.query_row(values, |row| row.get(0)).optional()
+            self.value(&sql, values).optional()
         };
         Ok((neighbour("<", "DESC")?, neighbour(">", "ASC")?))
     }
@@ -361,17 +372,16 @@ impl Rows<'_> {
     }
 
     pub fn count_sessions(&self) -> rusqlite::Result<u64> {
-        self.0.query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+        self.count("SELECT count(*) FROM sessions", [])
     }
 
     /// Counts the memories that were inserted after a watermark.
     pub fn count_after(&self, seq: i64) -> rusqlite::Result<u64> {
-        let sql = "SELECT count(*) FROM memories WHERE seq > ?1";
-        self.0.query_row(sql, [seq], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+        self.count("SELECT count(*) FROM memories WHERE seq > ?1", [seq])
     }
 
     pub fn meta(&self, key: &str) -> rusqlite::Result<Option<String>> {
-        self.0.prepare_cached("SELECT value FROM meta WHERE key = ?1")?.query_row([key], |row| row.get(0)).optional()
+        self.value("SELECT value FROM meta WHERE key = ?1", [key]).optional()
     }
 
     pub fn set_meta(&self, key: &str, value: &str) -> rusqlite::Result<()> {
@@ -383,8 +393,7 @@ impl Rows<'_> {
 
     /// Deletes the values whose keys begin like this.
     pub fn delete_meta(&self, beginning: &str) -> rusqlite::Result<()> {
-        let sql = "DELETE FROM meta WHERE substr(key, 1, length(?1)) = ?1";
-        self.execute(sql, [beginning])
+        self.execute("DELETE FROM meta WHERE substr(key, 1, length(?1)) = ?1", [beginning])
     }
 
     /// Returns the number of removed secrets.

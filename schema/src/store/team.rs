@@ -174,8 +174,7 @@ impl Rows<'_> {
 
     /// Returns the files of the team that have rows or a known state.
     fn team_paths(&self) -> rusqlite::Result<Vec<String>> {
-        let sql = format!("SELECT path FROM files WHERE true{AND_SHARED}");
-        self.0.prepare_cached(&sql)?.query_map([], |row| row.get(0))?.collect()
+        self.column(&format!("SELECT path FROM files WHERE true{AND_SHARED}"), [])
     }
 
     /// Replaces the rows of shared memories. A memory of this store keeps its id if a shared one claims the same.
