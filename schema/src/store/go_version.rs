@@ -19,7 +19,7 @@ use crate::log::log_file::{self, LastChange};
 use crate::log::{LogEnd, LogKind, LogTail, annotate_entries};
 use crate::model::memory::Memory;
 use crate::settings;
-use entry_match::{EntryRef, LogEntries};
+use entry_match::{EntryRef, GoLog, LogEntries};
 use rows::{GoMemory, GoTime};
 
 /// A copy of the database before the upgrade.
@@ -125,9 +125,9 @@ fn write_log(
             None => logs.entry(LogKind::Daily(memory.at.date()).file_name()).or_default().missing.push(memory),
         }
     }
-    let mut is_current = true;
+    let (mut is_current, new) = (true, GoLog::default());
     for (path, changes) in logs {
-        let log = places.log_by_path(&path);
+        let log = places.log_by_path(&path).unwrap_or(&new);
         let Some(kind @ LogKind::Daily(day)) = LogKind::from_path(&path) else { continue };
         let is_changed = log_file::rewrite_with(
             &store.layout.store_path(&path),

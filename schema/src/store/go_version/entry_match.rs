@@ -15,11 +15,11 @@ const MAX_CLOCK_DIFFERENCE: i64 = 48 * 3600;
 const MAX_TIME_DIFFERENCE: i64 = 5;
 
 /// All logs, as they were read.
+#[derive(Default)]
 pub(super) struct LogEntries {
     logs: Vec<GoLog>,
     by_words: HashMap<TypedWords, Vec<(usize, usize)>>,
     by_first_line: HashMap<TypedWords, Vec<(usize, usize)>>,
-    empty_log: GoLog,
 }
 
 #[derive(Default)]
@@ -49,12 +49,7 @@ fn typed_words(kind: MemoryType, text: &str) -> TypedWords {
 
 impl LogEntries {
     pub(super) fn read(store: &Store) -> Result<Self, StoreError> {
-        let mut places = Self {
-            logs: Vec::new(),
-            by_words: HashMap::new(),
-            by_first_line: HashMap::new(),
-            empty_log: GoLog::default(),
-        };
+        let mut places = Self::default();
         let listing = store.layout.markdown_files();
         for path in listing.map_err(StoreError::io("list", store.layout.store_dir()))? {
             if let Some(kind @ LogKind::Daily(_)) = LogKind::from_path(&path) {
@@ -78,9 +73,8 @@ impl LogEntries {
         &self.logs[found.log]
     }
 
-    /// Returns the log with this path, or an empty one.
-    pub(super) fn log_by_path(&self, path: &str) -> &GoLog {
-        self.logs.iter().find(|log| log.path == path).unwrap_or(&self.empty_log)
+    pub(super) fn log_by_path(&self, path: &str) -> Option<&GoLog> {
+        self.logs.iter().find(|log| log.path == path)
     }
 
     pub(super) fn entry_of(&self, found: &EntryRef) -> &LogEntry {

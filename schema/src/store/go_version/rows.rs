@@ -32,6 +32,17 @@ pub(super) enum GoTime {
     Unreadable,
 }
 
+impl GoTime {
+    /// Returns the moment, with a clock as the local time of this machine.
+    fn moment(self) -> Option<Moment> {
+        match self {
+            Self::At(at) => Some(at),
+            Self::Clock(clock) => Some(local_moment(clock)),
+            Self::Unreadable => None,
+        }
+    }
+}
+
 impl GoMemory {
     /// Takes over what the log has of this memory, and decides its id.
     pub(super) fn complete_from_log(&mut self, in_log: Option<&Memory>) {
@@ -44,8 +55,7 @@ impl GoMemory {
                 self.memory.at = in_log.at;
                 self.time = GoTime::At(in_log.at);
             }
-            let MemoryAttributes { metadata, .. } = &in_log.attributes;
-            for (name, value) in metadata {
+            for (name, value) in &in_log.attributes.metadata {
                 self.memory.attributes.metadata.entry(name).or_insert_with(|| value.clone());
             }
             let metadata = std::mem::take(&mut self.memory.attributes.metadata);
@@ -84,8 +94,8 @@ pub(super) fn read_memories(db: &Connection, sanitizer: &Sanitizer) -> rusqlite:
     let memories = ["id", "session_id", "type", "content", "metadata", "created_at", "access_count"];
     let mut old: Vec<GoMemory> = Vec::new();
     for [id, session, name, content, metadata, created, count] in table(db, "memories", memories)? {
-        let parts =
-            GoColumns { id, session, name, content, metadata: parse_object(&metadata), time: parse_time(&created) };
+        let metadata = serde_json::from_str(&metadata).unwrap_or_default();
+        let parts = GoColumns { id, session, name, content, metadata, time: parse_time(&created) };
         old.extend(
             parts.into_memory(sanitizer).map(|old| GoMemory { access_count: count.parse().unwrap_or_default(), ..old }),
         );
@@ -95,10 +105,8 @@ pub(super) fn read_memories(db: &Connection, sanitizer: &Sanitizer) -> rusqlite:
         let mut metadata = Map::new();
         insert_text(&mut metadata, "file", file);
         let session = String::new();
-        old.extend(
-            GoColumns { id, session, name, content, metadata, time: first_time([&updated, &created]) }
-                .into_memory(sanitizer),
-        );
+        let time = first_time([&updated, &created]);
+        old.extend(GoColumns { id, session, name, content, metadata, time }.into_memory(sanitizer));
     }
     let sessions = ["session_id", "summary", "topics", "files_modified", "model", "started_at", "ended_at"];
     for [session, summary, topics, files, model, started, ended] in table(db, "session_history", sessions)? {
@@ -114,11 +122,7 @@ pub(super) fn read_memories(db: &Connection, sanitizer: &Sanitizer) -> rusqlite:
         lines.retain(|line| !line.trim().is_empty());
         let time = first_time([&ended, &started]);
         insert_text(&mut metadata, "model", model);
-        let started = match self::parse_time(&started) {
-            GoTime::At(at) => at.rfc3339(),
-            GoTime::Clock(clock) => local_moment(clock).rfc3339(),
-            GoTime::Unreadable => String::new(),
-        };
+        let started = parse_time(&started).moment().map(|at| at.rfc3339()).unwrap_or_default();
         insert_text(&mut metadata, "started_at", started);
         let (id, name) = (String::new(), MemoryType::SessionSummary.to_string());
         old.extend(GoColumns { id, session, name, content: lines.join("\n"), metadata, time }.into_memory(sanitizer));
@@ -155,22 +159,12 @@ impl GoColumns {
         let (session, content) = (sanitizer.clean(&session), sanitizer.clean(&self.content));
         let (metadata, in_metadata) = sanitizer.clean_fields(self.metadata);
         let redactions = content.count + session.count + in_metadata;
-        let at = match self.time {
-            GoTime::At(at) => at,
-            GoTime::Clock(clock) => local_moment(clock),
-            GoTime::Unreadable => Moment::now(),
-        };
+        let at = self.time.moment().unwrap_or_else(Moment::now);
         let given = MemoryId::parse(&self.id).filter(|_| !kind.is_event()).map(|id| id.original());
         let (session_id, content) = (session.text.into_owned(), content.text.into_owned());
         let id = MemoryId::derive(&session_id, kind, &at, &content, 0);
-        let memory = Memory {
-            id,
-            session_id,
-            kind,
-            content,
-            at,
-            attributes: MemoryAttributes { metadata, ..MemoryAttributes::default() },
-        };
+        let attributes = MemoryAttributes { metadata, ..MemoryAttributes::default() };
+        let memory = Memory { id, session_id, kind, content, at, attributes };
         let is_blank = memory.content.trim().is_empty();
         let old = GoMemory { memory, raw: self.content, time: self.time, given_id: given, access_count: 0, redactions };
         (!is_blank).then_some(old)
@@ -207,11 +201,7 @@ fn table<const N: usize>(db: &Connection, name: &str, wanted: [&str; N]) -> rusq
     Ok(read)
 }
 
-fn parse_object(json: &str) -> Map<String, Value> {
-    serde_json::from_str(json).unwrap_or_default()
-}
-
-fn first_time<const N: usize>(texts: [&str; N]) -> GoTime {
+fn first_time(texts: [&str; 2]) -> GoTime {
     texts.into_iter().map(parse_time).find(|time| *time != GoTime::Unreadable).unwrap_or(GoTime::Unreadable)
 }
 
