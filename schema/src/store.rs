@@ -19,7 +19,7 @@ mod sync;
 mod team;
 
 pub use database_kind::DatabaseKind;
-pub use handle::{ReadOnlyReason, Snapshot, Store, StoreAccess, StoreError};
+pub use handle::{ReadOnlyReason, Store, StoreAccess, StoreError};
 pub(crate) use history::ACKNOWLEDGEMENTS;
 pub use history::{RecallCount, SessionRow};
 pub(crate) use id_claims::IdClaims;

@@ -106,12 +106,6 @@ impl StoreError {
     }
 }
 
-/// Makes several reads see the rows of one moment; see [`Store::snapshot`].
-#[derive(Debug)]
-pub struct Snapshot<'s> {
-    _transaction: Transaction<'s>,
-}
-
 impl Store {
     /// Rewrites `memory.db` without its deleted content; see [`Database::compact`].
     pub fn compact(&self) -> Result<bool, StoreError> {
@@ -153,9 +147,9 @@ impl Store {
         Rows(&self.db)
     }
 
-    /// Takes a snapshot: until it is dropped, all reads see the rows as they are now.
-    pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
-        Ok(Snapshot { _transaction: self.db.unchecked_transaction()? })
+    /// Begins a transaction of reads: until it is dropped, all of them see the rows of one moment.
+    pub fn snapshot(&self) -> Result<Transaction<'_>, StoreError> {
+        Ok(self.db.unchecked_transaction()?)
     }
 
     /// Fails if the store is read-only.

@@ -66,8 +66,7 @@ pub struct HookTimes {
 
 /// Returns the times of each hook in the week before `now`, by name.
 pub fn recent_times(layout: &Layout, now: &Moment) -> Vec<HookTimes> {
-    let bytes = store_file::read(&layout.hook_times_file()).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
+    let text = read_text(&layout.hook_times_file());
     let mut found: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for line in text.lines() {
         let mut parts = line.splitn(3, ' ');
@@ -97,8 +96,7 @@ pub fn recent_times(layout: &Layout, now: &Moment) -> Vec<HookTimes> {
 
 /// Returns the messages of the week before `now`, newest first. Older ones are over, or happen again.
 pub fn recent_messages(layout: &Layout, now: &Moment) -> Vec<String> {
-    let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
+    let text = read_text(&layout.hook_log_file());
     let is_recent = |line: &&str| {
         let at = line.split(' ').next().and_then(Moment::parse_rfc3339);
         at.is_some_and(|at| now.unix() - at.unix() < WEEK)
@@ -108,12 +106,10 @@ pub fn recent_messages(layout: &Layout, now: &Moment) -> Vec<String> {
 
 /// Removes secrets that are known today.
 pub fn redact_messages(layout: &Layout, sanitizer: &Sanitizer) {
-    let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
+    let text = read_text(&layout.hook_log_file());
     let redacted = sanitizer.redact(&text);
     if redacted.count > 0 {
-        let file = options_for_private().truncate(true).open(layout.hook_log_file());
-        let _ = file.and_then(|mut file| file.write_all(redacted.text.as_bytes()));
+        overwrite(&layout.hook_log_file(), redacted.text.as_bytes());
     }
 }
 
@@ -121,8 +117,18 @@ fn drop_older_half(path: &Path) {
     let bytes = store_file::read(path).unwrap_or_default();
     let half = &bytes[bytes.len() / 2..];
     let start = half.iter().position(|byte| *byte == b'\n').map_or(half.len(), |newline| newline + 1);
+    overwrite(path, &half[start..]);
+}
+
+/// Returns the text of a file. A missing file is empty.
+fn read_text(path: &Path) -> String {
+    String::from_utf8_lossy(&store_file::read(path).unwrap_or_default()).into_owned()
+}
+
+/// Replaces the content of a file, if it exists.
+fn overwrite(path: &Path, content: &[u8]) {
     let file = options_for_private().truncate(true).open(path);
-    let _ = file.and_then(|mut file| file.write_all(&half[start..]));
+    let _ = file.and_then(|mut file| file.write_all(content));
 }
 
 #[cfg(test)]

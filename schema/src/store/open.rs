@@ -231,16 +231,13 @@ fn is_write_refusal(error: &io::Error) -> bool {
 fn refuses_writing(error: &StoreError) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly, SystemIoFailure};
     match error {
-        StoreError::Database(DatabaseError::Open { source, .. }) | StoreError::Io { source, .. } => {
-            is_write_refusal(source)
-        }
-        StoreError::Lock(LockError::Io { source, .. }) => is_write_refusal(source),
-        StoreError::Database(DatabaseError::Sqlite { source, .. }) | StoreError::Sqlite(source) => {
-            matches!(
-                source.sqlite_error_code(),
-                Some(CannotOpen | DiskFull | PermissionDenied | ReadOnly | SystemIoFailure)
-            )
-        }
+        StoreError::Database(DatabaseError::Open { source, .. })
+        | StoreError::Io { source, .. }
+        | StoreError::Lock(LockError::Io { source, .. }) => is_write_refusal(source),
+        StoreError::Database(DatabaseError::Sqlite { source, .. }) | StoreError::Sqlite(source) => matches!(
+            source.sqlite_error_code(),
+            Some(CannotOpen | DiskFull | PermissionDenied | ReadOnly | SystemIoFailure)
+        ),
         _ => false,
     }
 }

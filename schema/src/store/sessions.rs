@@ -46,6 +46,11 @@ impl Rows<'_> {
         }
         let db = self.0;
         let (mut files, mut tools) = (Vec::<String>::new(), 0);
+        let mut add_file = |file: &str| {
+            if !files.iter().any(|known| known == file) {
+                files.push(file.to_owned());
+            }
+        };
         let mut usages = db.prepare_cached(
             "SELECT content FROM memories INDEXED BY memories_by_session
          WHERE session_id = ?1 AND type = 'tool_usage' ORDER BY created_at, seq",
@@ -55,18 +60,12 @@ impl Rows<'_> {
             tools += tool_usage::commands(&content).count();
             for file in tool_usage::files(&content) {
                 tools += 1;
-                if !files.iter().any(|known| known == file) {
-                    files.push(file.to_owned());
-                }
+                add_file(file);
             }
         }
         let (summary, fields) = summary(db, session_id)?;
         let named = fields.get("files").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        for file in named {
-            if !files.iter().any(|known| known == file) {
-                files.push(file.to_owned());
-            }
-        }
+        named.for_each(add_file);
         let started =
             fields.get("started_at").and_then(Value::as_str).and_then(Moment::parse_rfc3339).map(|at| at.utc());
         let title = first_prompt(db, session_id)?;
