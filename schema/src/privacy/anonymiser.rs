@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use regex_lite::Regex;
 use sha2::{Digest as _, Sha256};
@@ -48,8 +48,7 @@ impl Anonymiser {
 
     /// Returns a text with placeholders. Applying it again changes nothing.
     pub fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut found = self.find_patterns(text);
-        self.add_names(text, &mut found);
+        let mut found = self.find(text);
         if found.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -65,8 +64,7 @@ impl Anonymiser {
 
     /// Names what a text contains of this.
     pub fn kinds_in(&self, text: &str) -> Vec<&'static str> {
-        let mut found = self.find_patterns(text);
-        self.add_names(text, &mut found);
+        let found = self.find(text);
         let kind = |placeholder: &str| match placeholder.split(' ').next() {
             Some("[e-mail") => "an e-mail address",
             Some("[phone") => "a phone number",
@@ -80,11 +78,12 @@ impl Anonymiser {
         kinds
     }
 
-    fn find_patterns(&self, text: &str) -> Vec<(Range<usize>, String)> {
-        static COMPILED: OnceLock<Option<Regex>> = OnceLock::new();
-        let Some(pattern) = COMPILED.get_or_init(|| Regex::new(PATTERN).ok()) else { return Vec::new() };
+    /// Returns the places of everything that is replaced, each with its placeholder.
+    fn find(&self, text: &str) -> Vec<(Range<usize>, String)> {
+        static COMPILED: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new(PATTERN).expect("the tests compile the pattern"));
         let mut found = Vec::new();
-        for groups in pattern.captures_iter(text) {
+        for groups in COMPILED.captures_iter(text) {
             let Some(range) = groups.get(0).map(|all| all.range()) else { continue };
             let said = &text[range.clone()];
             let placeholder = if groups.name("mail").is_some() {
@@ -101,6 +100,7 @@ impl Anonymiser {
             };
             found.extend(placeholder.map(|placeholder| (range, placeholder)));
         }
+        self.add_names(text, &mut found);
         found
     }
 

@@ -93,11 +93,9 @@ impl ExcludeList {
     }
 
     fn excludes_word(&self, name: &str, directory: &Path, project: &Path) -> bool {
-        self.excludes_location(&FileLocation::from_path(name, directory, project))
-            || name.contains(['*', '?', '[']) && {
-                let place = FileLocation::from_path(name, directory, project);
-                self.globs.iter().any(|glob| glob.excludes && glob.overlaps(&place))
-            }
+        let place = FileLocation::from_path(name, directory, project);
+        self.excludes_location(&place)
+            || name.contains(['*', '?', '[']) && self.globs.iter().any(|glob| glob.excludes && glob.overlaps(&place))
     }
 
     fn excludes_location(&self, place: &FileLocation) -> bool {

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::private_tags::is_invisible;
 use crate::model::word_list::WordList;
 
 /// Tags of hosts and our own, in lower case and with `-` for `_`.
@@ -127,11 +128,8 @@ fn is_ordinary(c: char) -> bool {
 /// Whether a character is invisible: default ignorable in Unicode, a control, or a change of the writing direction.
 fn is_unseen(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}')
-        || matches!(c, '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}')
-        || matches!(c, '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}')
+        || is_invisible(c)
         || matches!(c, '\u{FFF0}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}')
-        || matches!(c, '\u{E0000}'..='\u{E0FFF}')
 }
 
 /// Whether a character belongs to a script in which joiners shape words: Arabic and Syriac, the scripts of India and its neighbours, and

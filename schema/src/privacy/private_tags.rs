@@ -27,15 +27,15 @@ pub fn has_tag(text: &str) -> bool {
 
 /// Whether the text after this one would be private.
 pub fn ends_in_private(text: &str) -> bool {
-    tags(text).fold(0_usize, |depth, tag| if tag.is_opening { depth + 1 } else { depth.saturating_sub(1) }) > 0
+    tags(text).fold(0, |depth, tag| tag.depth_after(depth)) > 0
 }
 
 /// Whether a closing tag ends a private part that began before this text.
 pub fn closes_more_than_it_opens(text: &str) -> bool {
-    let mut depth = 0_usize;
+    let mut depth = 0;
     tags(text).any(|tag| {
         let closes_more = !tag.is_opening && depth == 0;
-        depth = if tag.is_opening { depth + 1 } else { depth.saturating_sub(1) };
+        depth = tag.depth_after(depth);
         closes_more
     })
 }
@@ -54,12 +54,12 @@ const MAX_PASSES: usize = 4;
 
 fn strip_outermost(text: &str) -> Option<String> {
     let mut kept = String::new();
-    let (mut copied, mut depth) = (0, 0_usize);
-    while let Some(tag) = next_tag(text, copied) {
+    let (mut copied, mut depth) = (0, 0);
+    for tag in tags(text) {
         if depth == 0 {
             append_piece(&mut kept, &text[copied..tag.start]);
         }
-        depth = if tag.is_opening { depth + 1 } else { depth.saturating_sub(1) };
+        depth = tag.depth_after(depth);
         copied = tag.end;
     }
     if depth == 0 {
@@ -80,6 +80,13 @@ struct PrivateTag {
     start: usize,
     end: usize,
     is_opening: bool,
+}
+
+impl PrivateTag {
+    /// Returns how many private parts are open after this tag.
+    fn depth_after(&self, depth: usize) -> usize {
+        if self.is_opening { depth + 1 } else { depth.saturating_sub(1) }
+    }
 }
 
 fn next_tag(text: &str, from: usize) -> Option<PrivateTag> {
@@ -108,7 +115,7 @@ fn skip_invisible(text: &str) -> &str {
 }
 
 /// Whether a character is invisible, so that a name looks the same with or without it.
-fn is_invisible(character: char) -> bool {
+pub(super) fn is_invisible(character: char) -> bool {
     matches!(
         character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

@@ -45,8 +45,7 @@ pub(super) fn find_htpasswd_password(site: &TriggerSite<'_>) -> Option<Range<usi
     let password = operands.get(place).filter(|_| is_command)?.trim_matches(['"', '\'']);
     // The stretch ends early if the password was replaced already.
     let is_gone = line.len() == rest.len() && line.ends_with(char::is_whitespace);
-    let is_secret = !is_gone && !password.is_empty() && !values::is_reference(password) && !values::is_masked(password);
-    is_secret.then(|| start(password)..start(password) + password.len())
+    (!is_gone && values::is_literal(password)).then(|| start(password)..start(password) + password.len())
 }
 
 /// Finds the value in `kubectl create secret … --from-literal=name=value`.
@@ -180,7 +179,7 @@ fn read_argument(mut cursor: TextCursor<'_>, takes: OptionValue) -> Option<Range
         return (user.len() >= MIN_LONE_USER_LENGTH && values::is_mixed_base64(user))
             .then(|| start..start + user.len());
     }
-    let is_secret = !password.starts_with('-') && !values::is_reference(password) && !values::is_masked(password);
+    let is_secret = !password.starts_with('-') && values::is_literal(password);
     is_secret.then(|| start + value.len() - password.len()..start + value.len())
 }
 

@@ -21,8 +21,7 @@ pub(super) fn find_url_password(site: &TriggerSite<'_>) -> Option<Range<usize>> 
         return is_token.then(|| start..start + login.len());
     };
     let password = &login[colon + 1..];
-    let is_secret = !password.is_empty() && !values::is_reference(password) && !values::is_masked(password);
-    is_secret.then(|| start + colon + 1..start + login.len())
+    values::is_literal(password).then(|| start + colon + 1..start + login.len())
 }
 
 /// Lengths in bytes.

@@ -61,8 +61,7 @@ pub(super) fn find_cookie_pairs(cursor: &TextCursor<'_>, only_first: bool) -> Op
         let value_start = cursor.at();
         let value =
             cursor.take(usize::MAX, |c| !c.is_whitespace() && !matches!(c, ';' | '"' | '\'' | '`' | '\\' | ',' | '<'));
-        let could_be_secret =
-            value.len() >= MIN_COOKIE_LENGTH && !values::is_reference(value) && !values::is_masked(value);
+        let could_be_secret = value.len() >= MIN_COOKIE_LENGTH && values::is_literal(value);
         if only_first {
             return could_be_secret.then(|| value_start..cursor.at());
         }

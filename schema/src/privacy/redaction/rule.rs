@@ -113,12 +113,13 @@ fn compile_rule(pattern: &str) -> Regex {
 impl TokenBoundary {
     fn allows(self, before: &[u8]) -> bool {
         let Some(last) = before.last() else { return true };
-        match self {
-            Self::No => true,
-            Self::Word => !last.is_ascii_alphanumeric() || ends_in_escape(before),
-            Self::Base64Url => !(last.is_ascii_alphanumeric() || matches!(last, b'-' | b'_')) || ends_in_escape(before),
-            Self::Base64 => !(last.is_ascii_alphanumeric() || matches!(last, b'+' | b'/')) || ends_in_escape(before),
-        }
+        let is_refused = match self {
+            Self::No => false,
+            Self::Word => last.is_ascii_alphanumeric(),
+            Self::Base64Url => last.is_ascii_alphanumeric() || matches!(last, b'-' | b'_'),
+            Self::Base64 => last.is_ascii_alphanumeric() || matches!(last, b'+' | b'/'),
+        };
+        !is_refused || ends_in_escape(before)
     }
 }
 

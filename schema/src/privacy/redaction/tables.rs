@@ -40,10 +40,7 @@ impl<'t> SecretTable<'t> {
     /// Parses a header and the line below it. Returns `None` unless they start a table with a column of secrets.
     fn parse(line: &'t str, below: &str) -> Option<Self> {
         let delimiter = *line.as_bytes().iter().find(|byte| matches!(byte, b'|' | b',' | b'\t' | b';'))?;
-        if line.len() > MAX_HEADER_LENGTH {
-            return None;
-        }
-        if !below.as_bytes().contains(&delimiter) {
+        if line.len() > MAX_HEADER_LENGTH || !below.as_bytes().contains(&delimiter) {
             return None;
         }
         let cells = split_cells(line, delimiter);

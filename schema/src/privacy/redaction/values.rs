@@ -53,7 +53,7 @@ pub(super) fn is_secret(value: &CandidateValue<'_>, family: NameFamily) -> bool 
     if family == NameFamily::Weak && (value.form == AssignmentForm::Sentence || !entropy::is_random(text)) {
         return false;
     }
-    if text.len() < min_length(family) || is_masked(text) || is_reference(text) || is_placeholder(text) {
+    if text.len() < min_length(family) || !is_literal(text) || is_placeholder(text) {
         return false;
     }
     if text.contains(char::is_whitespace) {
@@ -79,7 +79,7 @@ pub(super) fn is_secret(value: &CandidateValue<'_>, family: NameFamily) -> bool 
 
 /// Whether a sentence about a password continues with the password and not with a remark: with a word that contains a digit and is not the
 /// name of an algorithm, or with a long number.
-pub(super) fn is_mentioned_secret(value: &str, family: NameFamily) -> bool {
+fn is_mentioned_secret(value: &str, family: NameFamily) -> bool {
     let is_chosen = matches!(family, NameFamily::Password | NameFamily::Secret);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     if digits == value.len() {
@@ -153,8 +153,13 @@ pub(super) fn is_describing_suffix(suffix: &str) -> bool {
     words.iter().any(|word| DESCRIPTIONS.contains(&word.to_ascii_lowercase()))
 }
 
+/// Whether a value is neither empty, nor a reference, nor masked.
+pub(super) fn is_literal(value: &str) -> bool {
+    !is_reference(value) && !is_masked(value)
+}
+
 /// Whether a value is masked: `****`, `xxxx`, `…`, or a secret that was shortened with dots.
-pub(super) fn is_masked(value: &str) -> bool {
+fn is_masked(value: &str) -> bool {
     let masks = |character: char| matches!(character, '*' | 'x' | 'X' | '.' | '•' | '●' | '-' | '_' | '#' | '?' | '…');
     value.chars().all(masks) || value.contains("...") || value.contains('…') || value.contains("***")
 }
