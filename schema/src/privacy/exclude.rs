@@ -15,15 +15,6 @@ pub struct ExcludeList {
     globs: Vec<ExcludeGlob>,
 }
 
-/// The error for an invalid glob.
-#[derive(Debug, thiserror::Error)]
-#[error("invalid glob {glob:?} in `exclude`")]
-pub struct GlobError {
-    /// The glob as given.
-    pub glob: String,
-    source: glob::PatternError,
-}
-
 #[derive(Debug, Clone)]
 struct ExcludeGlob {
     /// Matches paths relative to the project.
@@ -34,18 +25,18 @@ struct ExcludeGlob {
 }
 
 impl ExcludeList {
-    /// Parses globs. Invalid ones are returned as errors, and the others work without them.
-    pub fn new(globs: &[String]) -> (Self, Vec<GlobError>) {
+    /// Parses globs. Each invalid one becomes a message for people, and the others work without it.
+    pub fn new(globs: &[String]) -> (Self, Vec<String>) {
         let mut exclude = Self::default();
-        let mut errors = Vec::new();
+        let mut problems = Vec::new();
         let lines = globs.iter().map(|glob| glob.trim()).filter(|glob| !glob.is_empty() && !glob.starts_with('#'));
         for line in lines {
             match ExcludeGlob::parse(line) {
                 Ok(glob) => exclude.globs.push(glob),
-                Err(source) => errors.push(GlobError { glob: line.to_owned(), source }),
+                Err(_) => problems.push(format!("invalid glob {line:?} in `exclude`")),
             }
         }
-        (exclude, errors)
+        (exclude, problems)
     }
 
     /// Whether a file is excluded, by its path or after resolving links. A relative path is below `directory`.
@@ -351,7 +342,7 @@ mod tests {
         let (exclude, errors) = ExcludeList::new(&globs);
         let holds = |path| exclude.excludes_path(path, Path::new("/p"), Path::new("/p"));
         assert!(holds("secrets/a") && !holds("secrets/README.md"));
-        assert_eq!(errors[0].to_string(), "invalid glob \"a**b\" in `exclude`");
+        assert_eq!(errors[0], "invalid glob \"a**b\" in `exclude`");
         assert!(!ExcludeList::default().excludes_path("secrets/a", Path::new("/p"), Path::new("/p")));
     }
 }

@@ -58,17 +58,17 @@ impl Redactor {
     /// Creates a redactor with additional patterns in the syntax of `regex-lite`. The first group of a match, or the whole match, becomes
     /// `[redacted: custom]`.
     ///
-    /// Invalid patterns are returned as errors, and the redactor works without them.
-    pub fn new(patterns: &[String]) -> (Self, Vec<PatternError>) {
+    /// Each invalid pattern becomes a message for people, and the redactor works without it.
+    pub fn new(patterns: &[String]) -> (Self, Vec<String>) {
         let mut redactor = Self::default();
-        let mut errors = Vec::new();
+        let mut problems = Vec::new();
         for pattern in patterns {
             match compile(pattern) {
                 Ok(regex) => redactor.patterns.push(regex),
-                Err(error) => errors.push(error),
+                Err(reason) => problems.push(format!("invalid pattern {pattern:?} in `redact`: {reason}")),
             }
         }
-        (redactor, errors)
+        (redactor, problems)
     }
 
     /// Replaces each secret in a text with `[redacted: kind]`. The name and the punctuation around it stay.
@@ -154,25 +154,14 @@ fn replace_secrets(text: &str, secrets: &[Secret]) -> String {
     replaced
 }
 
-/// The error for an invalid pattern.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid pattern {pattern:?} in `redact`: {reason}")]
-pub struct PatternError {
-    /// The pattern as given.
-    pub pattern: String,
-    /// The reason, for people.
-    pub reason: String,
-}
-
 /// The maximum size of a compiled pattern, in bytes, so that a pattern in a cloned project cannot slow down hooks.
 const SIZE_LIMIT: usize = 64 * 1024;
 
-fn compile(pattern: &str) -> Result<Regex, PatternError> {
-    let refused = |reason: String| PatternError { pattern: pattern.to_owned(), reason };
-    let regex =
-        RegexBuilder::new(pattern).size_limit(SIZE_LIMIT).build().map_err(|error| refused(error.to_string()))?;
+/// Compiles a pattern, or returns the reason why it is refused.
+fn compile(pattern: &str) -> Result<Regex, String> {
+    let regex = RegexBuilder::new(pattern).size_limit(SIZE_LIMIT).build().map_err(|error| error.to_string())?;
     if regex.is_match("") {
-        return Err(refused("it matches the empty string and therefore everywhere".to_owned()));
+        return Err("it matches the empty string and therefore everywhere".to_owned());
     }
     Ok(regex)
 }

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 use crate::privacy::anonymiser::Anonymiser;
-use crate::privacy::exclude::{ExcludeList, GlobError};
+use crate::privacy::exclude::ExcludeList;
 use crate::privacy::private_tags::strip_private;
-use crate::privacy::redaction::{PatternError, RedactedText, Redactor};
+use crate::privacy::redaction::{RedactedText, Redactor};
 
 /// The rules for what is not stored. The default applies to all projects and costs nothing to create.
 #[derive(Debug, Clone, Default)]
@@ -19,23 +19,14 @@ pub struct Sanitizer {
     anonymiser: Option<Anonymiser>,
 }
 
-/// The error for an invalid setting of a sanitizer.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub enum SanitizerError {
-    Pattern(#[from] PatternError),
-    Glob(#[from] GlobError),
-}
-
 impl Sanitizer {
     /// Creates a sanitizer with a project's settings: patterns of additional secrets, and globs of excluded files.
     ///
-    /// Invalid settings are returned as errors, and the sanitizer works without them.
-    pub fn new(redact: &[String], exclude: &[String]) -> (Self, Vec<SanitizerError>) {
+    /// Each invalid setting becomes a message for people, and the sanitizer works without it.
+    pub fn new(redact: &[String], exclude: &[String]) -> (Self, Vec<String>) {
         let (redactor, patterns) = Redactor::new(redact);
         let (exclude, globs) = ExcludeList::new(exclude);
-        let errors = patterns.into_iter().map(SanitizerError::from).chain(globs.into_iter().map(SanitizerError::from));
-        (Self { redactor, exclude, anonymiser: None }, errors.collect())
+        (Self { redactor, exclude, anonymiser: None }, [patterns, globs].concat())
     }
 
     /// Also replaces what identifies people and machines in all texts that are cleaned.

@@ -55,7 +55,7 @@ fn is_valid(key: &SettingKey, literal: &str) -> bool {
 fn pattern_problem(key: &SettingKey, literal: &str) -> Option<String> {
     let mut settings = Settings::default();
     with_value(literal, |value| settings.set(key.name, value))?;
-    Sanitizer::new(&settings.redact, &settings.exclude).1.first().map(ToString::to_string)
+    Sanitizer::new(&settings.redact, &settings.exclude).1.into_iter().next()
 }
 
 /// Calls `read` with the value, if the literal is TOML and a single value.

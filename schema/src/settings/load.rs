@@ -312,9 +312,9 @@ impl SettingsLayers {
     }
 
     fn finish(mut self) -> LoadedSettings {
-        let (sanitizer, errors) = Sanitizer::new(&self.settings.redact, &self.settings.exclude);
-        self.has_unclear_guard |= !errors.is_empty();
-        self.problems.extend(errors.iter().map(ToString::to_string));
+        let (sanitizer, problems) = Sanitizer::new(&self.settings.redact, &self.settings.exclude);
+        self.has_unclear_guard |= !problems.is_empty();
+        self.problems.extend(problems);
         if self.has_unclear_guard {
             self.settings.capture = false;
             self.settings.other_projects = false;

@@ -128,7 +128,7 @@ fn check_file(path: &Path, owner: SettingsOwner) -> SettingsFile {
     let mut layers = SettingsLayers::default();
     layers.add_file(path, owner);
     let SettingsLayers { settings, mut problems, .. } = layers;
-    problems.extend(Sanitizer::new(&settings.redact, &settings.exclude).1.iter().map(ToString::to_string));
+    problems.extend(Sanitizer::new(&settings.redact, &settings.exclude).1);
     let is_there = !read_file(path).is_err_and(|error| is_absent(&error));
     SettingsFile { path: path.to_owned(), exists: is_there, problems }
 }

@@ -107,10 +107,10 @@ fn command_may_contain_several_secrets() {
 #[test]
 fn project_patterns_apply_and_invalid_ones_are_reported() {
     let patterns = ["(", r"\bACME-(\d{4})", "x*", "Falcon|Heron"].map(str::to_owned);
-    let (redactor, errors) = Redactor::new(&patterns);
-    let refused: Vec<&str> = errors.iter().map(|error| error.pattern.as_str()).collect();
-    assert_eq!(refused, ["(", "x*"]);
-    assert!(errors[0].to_string().starts_with("invalid pattern \"(\" in `redact`: "), "{}", errors[0]);
+    let (redactor, problems) = Redactor::new(&patterns);
+    let refused = ["invalid pattern \"(\" in `redact`: ", "invalid pattern \"x*\" in `redact`: "];
+    assert_eq!(problems.len(), refused.len(), "{problems:?}");
+    assert!(problems.iter().zip(refused).all(|(problem, start)| problem.starts_with(start)), "{problems:?}");
     let text = "ACME-1234 and FalconHeron with password=hunter2, xx";
     let expected = "ACME-[redacted: custom] and [redacted: custom] with password=[redacted: password], xx";
     assert_eq!(redactor.redact(text), RedactedText { text: Cow::Borrowed(expected), count: 3 });
