@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::files::project::personal_project;
-use crate::files::store_file::{options_for_private, verify};
+use crate::files::store_file::{append_lines, options_for_private, verify};
 use crate::model::memory::content_hash;
 use crate::model::sharing::TEAM_DIR;
 
@@ -175,13 +175,7 @@ impl Layout {
         if before.contains(LATER_FILES) {
             return Ok(());
         }
-        self.append_to_gitignore(&before, LATER_FILES)
-    }
-
-    fn append_to_gitignore(&self, before: &str, line: &str) -> io::Result<()> {
-        let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
-        let mut file = options_for_private().append(true).create(true).open(self.gitignore())?;
-        io::Write::write_all(&mut file, format!("{end}{line}\n").as_bytes())
+        append_lines(&self.gitignore(), before.as_bytes(), &format!("{LATER_FILES}\n"))
     }
 
     /// Creates the directory of the team. A `.gitignore` that an earlier version wrote would hide how git merges its files.
@@ -192,7 +186,7 @@ impl Layout {
         if before.lines().any(|line| line == SHARED_ATTRIBUTES) {
             return Ok(());
         }
-        self.append_to_gitignore(&before, SHARED_ATTRIBUTES)
+        append_lines(&self.gitignore(), before.as_bytes(), &format!("{SHARED_ATTRIBUTES}\n"))
     }
 
     /// Creates only the spool, for a store in which nothing else may be written.

@@ -37,6 +37,22 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     regular_file::read_open(&open(path)?, regular_file::MAX_BYTES)
 }
 
+/// Reads a file of the store that may not exist yet. A missing one is empty.
+pub(crate) fn read_or_empty(path: &Path) -> io::Result<Vec<u8>> {
+    match read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
+}
+
+/// Appends whole lines to a file, which it creates if necessary. The last line of its content `before` may have no end, because a killed
+/// process or a person wrote it.
+pub(crate) fn append_lines(path: &Path, before: &[u8], lines: &str) -> io::Result<()> {
+    let end = if before.is_empty() || before.ends_with(b"\n") { "" } else { "\n" };
+    let mut file = options_for_private().append(true).create(true).open(path)?;
+    file.write_all(format!("{end}{lines}").as_bytes())
+}
+
 /// The random key of a store.
 pub type SecretKey = [u8; 16];
 

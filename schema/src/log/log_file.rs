@@ -103,10 +103,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, LogFileError> {
 
 /// Returns the bytes of a file that is about to change. Unlike [`read`], fails if the file is refused.
 fn read_for_change(path: &Path) -> Result<Vec<u8>, LogFileError> {
-    match store_file::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read.map_err(|source| LogFileError { doing: "read", path: path.to_owned(), source }),
-    }
+    store_file::read_or_empty(path).map_err(|source| LogFileError { doing: "read", path: path.to_owned(), source })
 }
 
 /// Appends the bytes that `make` returns for the end of the file, and returns the file's stamp. Creates a missing file. If the disk is

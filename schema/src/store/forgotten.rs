@@ -3,10 +3,9 @@
 //! The file is append-only. A line is a hash. A later line `-HASH` revokes it, because the entry was saved again.
 
 use std::collections::HashSet;
-use std::io::{self, Write as _};
 
 use crate::files::layout::Layout;
-use crate::files::store_file::{self, options_for_private};
+use crate::files::store_file;
 use crate::model::memory::{Memory, MemoryId, content_hash};
 use crate::store::{MemoryRow, StoreError};
 
@@ -104,25 +103,15 @@ fn append_lines(layout: &Layout, lines: &str) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
-    // A killed process may have left an incomplete line.
     let before = read_bytes(layout)?;
-    let end = if before.is_empty() || before.ends_with(b"\n") { "" } else { "\n" };
     let path = layout.forgotten_file();
-    options_for_private()
-        .append(true)
-        .create(true)
-        .open(&path)
-        .and_then(|mut file| file.write_all(format!("{end}{lines}").as_bytes()))
-        .map_err(StoreError::io("append to", path))
+    store_file::append_lines(&path, &before, lines).map_err(StoreError::io("append to", path))
 }
 
 /// Returns the content of the file. A missing file is empty.
 fn read_bytes(layout: &Layout) -> Result<Vec<u8>, StoreError> {
     let path = layout.forgotten_file();
-    match store_file::read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read.map_err(StoreError::io("read", path)),
-    }
+    store_file::read_or_empty(&path).map_err(StoreError::io("read", path))
 }
 
 #[cfg(test)]
