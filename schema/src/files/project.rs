@@ -29,19 +29,12 @@ pub struct Project {
 /// The rule that chose a project. Its `Display` completes the sentence "this project, because …".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectReason {
-    /// `--project` names it.
     Flag,
-    /// `JIKIME_PROJECT_DIR` names it.
     Environment,
-    /// It is the nearest directory with `.jikime/`.
     Store,
-    /// It is the root of the git repository.
     GitRoot,
-    /// It is the main worktree of the linked worktree in which the search started.
     Worktree,
-    /// The search started here and found nothing else.
     Start,
-    /// `--personal` asks for the user's own memory.
     Personal,
 }
 
@@ -62,12 +55,10 @@ impl fmt::Display for ProjectReason {
 /// The error when no project can be chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
-    /// A named directory does not exist.
     #[error("the directory {} named by {named_by} does not exist", path.display())]
     Missing {
         /// The source of the name: `--project`, `JIKIME_PROJECT_DIR`, `CLAUDE_PROJECT_DIR` or the working directory.
         named_by: &'static str,
-        /// The absolute path of the directory.
         path: PathBuf,
     },
     /// The search ended at the home directory or above it. A memory there would belong to everything.
@@ -75,11 +66,7 @@ pub enum ProjectError {
         "{} is the home directory or above it: pass --project to use it as a project, or --personal for your own memory",
         path.display()
     )]
-    Home {
-        /// The refused directory.
-        path: PathBuf,
-    },
-    /// No directory for the user's own data is known.
+    Home { path: PathBuf },
     #[error("no place for your own memory: neither a data directory nor a home directory is set")]
     NoPlace,
 }
