@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::time::Duration;
 
-use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Transaction, TransactionBehavior};
 
 use super::id_claims::{AssignedId, IdClaims};
 use super::memory_row::EntryState;
@@ -12,7 +12,7 @@ use super::{MemoryRow, Rows, Store, StoreAccess, StoreError};
 use crate::files::crash_point;
 use crate::files::file_stamp::{self, FileStamp};
 use crate::files::layout::Layout;
-use crate::files::lock::FileLock;
+use crate::files::lock::{FileLock, LockError};
 use crate::log::log_file::{self, now_millis};
 use crate::log::{LogKind, ParsedLog, parse};
 use crate::model::memory::{Memory, MemoryId};
@@ -106,10 +106,7 @@ impl Store {
 
     /// Synchronises the rows of a log that was just found to be ahead of them; see [`Store::catch_up`].
     fn catch_up_stale(&mut self, path: &str, timeout: Duration) -> Result<CatchUpOutcome, StoreError> {
-        let lock = match self.access {
-            StoreAccess::Full => Some(FileLock::acquire(&self.layout.store_lock(), timeout)?),
-            StoreAccess::ReadOnly(_) => None,
-        };
+        let lock = self.lock_if_writable(timeout)?;
         // Under the lock there is no capture in progress.
         if !self.is_stale(path)? {
             return Ok(CatchUpOutcome::SyncedUnread);
@@ -157,7 +154,7 @@ impl Store {
     /// program is writing the log.
     fn snapshot_log(&self, path: &str) -> Result<Option<LogSnapshot<'_>>, StoreError> {
         let file = self.layout.store_path(path);
-        let lock = self.lock_if_writable()?;
+        let lock = self.lock_if_writable(self.lock_timeout.duration())?;
         if self.is_being_rewritten(path)? {
             return Ok(None);
         }
@@ -192,8 +189,9 @@ impl Store {
         Ok(report)
     }
 
-    fn lock_if_writable(&self) -> Result<Option<FileLock>, StoreError> {
-        Ok(if self.access == StoreAccess::Full { Some(self.lock()?) } else { None })
+    fn lock_if_writable(&self, timeout: Duration) -> Result<Option<FileLock>, LockError> {
+        let is_writable = self.access == StoreAccess::Full;
+        is_writable.then(|| FileLock::acquire(&self.layout.store_lock(), timeout)).transpose()
     }
 
     /// Applies the differences between `rows` and the log as it was read. Returns `false` if another reading has begun since.
@@ -246,8 +244,13 @@ impl Store {
     }
 
     /// Returns the differences between `rows` and the entries of their log.
-    fn diff_rows(&self, path: &str, parsed: ParsedLog, rows: &[MemoryRow]) -> Result<Vec<RowChange>, StoreError> {
-        let mut existing: HashMap<MemoryId, &MemoryRow> = rows.iter().map(|row| (row.memory.id.clone(), row)).collect();
+    fn diff_rows<'r>(
+        &self,
+        path: &str,
+        parsed: ParsedLog,
+        rows: &'r [MemoryRow],
+    ) -> Result<Vec<RowChange<'r>>, StoreError> {
+        let mut missing: HashMap<MemoryId, &MemoryRow> = rows.iter().map(|row| (row.memory.id.clone(), row)).collect();
         let (mut changes, mut forgotten) = (Vec::new(), None);
         let mut is_forgotten = |memory: &Memory| {
             let forgotten = match &forgotten {
@@ -257,25 +260,24 @@ impl Store {
             Ok::<_, StoreError>(forgotten.contains_entry(path, memory))
         };
         for memory in parsed.entries.into_iter().map(|entry| entry.memory) {
-            let own = existing.remove(&memory.id).or_else(|| existing.remove(&memory.id.for_copy(path)));
+            let own = missing.remove(&memory.id).or_else(|| missing.remove(&memory.id.for_copy(path)));
             match own {
                 // Neither its claim nor its day changed, so its id stays.
                 Some(row) if is_same(&row.memory, &Memory { id: row.memory.id.clone(), ..memory.clone() }) => {
                     if row.is_pending() {
-                        changes.push(RowChange::MarkWritten(row.seq));
+                        changes.push(RowChange::MarkWritten(row));
                     }
                 }
                 None if is_forgotten(&memory)? => {}
                 Some(_) | None => changes.push(RowChange::Upsert(Box::new(memory))),
             }
         }
-        let missing: HashMap<MemoryId, &MemoryRow> = existing;
         let is_there = |memory: &Memory| !missing.contains_key(&memory.id);
         let lost = self.rows().overwritten_rows(path, &self.layout.store_path(path), is_there)?;
         let lost: HashSet<i64> = lost.into_iter().map(|row| row.seq).collect();
         changes.extend(missing.values().filter(|row| !row.is_pending()).map(|row| match lost.contains(&row.seq) {
-            true => RowChange::MarkOverwritten(ReadRow::of(row)),
-            false => RowChange::Remove(ReadRow::of(row)),
+            true => RowChange::MarkOverwritten(row),
+            false => RowChange::Remove(row),
         }));
         Ok(changes)
     }
@@ -288,7 +290,7 @@ impl Store {
 
     /// Returns when the logs were last synchronised with their rows, RFC 3339 in UTC.
     pub fn last_synced(&self) -> Result<Option<String>, StoreError> {
-        Ok(self.db.query_row("SELECT max(read_at) FROM files", [], |row| row.get(0)).optional()?.flatten())
+        Ok(self.rows().value("SELECT max(read_at) FROM files", [])?)
     }
 }
 
@@ -312,33 +314,21 @@ struct ReadState {
     notes: Vec<StateNote>,
 }
 
-/// One change of the rows.
-enum RowChange {
+/// One change of the rows, which are as they were when their log was read.
+enum RowChange<'r> {
     /// An entry is new or changed.
     Upsert(Box<Memory>),
-    /// The entry of the row with this number no longer waits.
-    MarkWritten(i64),
+    /// The entry of this row no longer waits.
+    MarkWritten(&'r MemoryRow),
     /// The entry of this row was overwritten and waits to be appended again.
-    MarkOverwritten(ReadRow),
+    MarkOverwritten(&'r MemoryRow),
     /// This row no longer has an entry.
-    Remove(ReadRow),
+    Remove(&'r MemoryRow),
 }
 
-/// A row as it was when its log was read.
-struct ReadRow {
-    seq: i64,
-    entry: EntryState,
-}
-
-impl ReadRow {
-    fn of(row: &MemoryRow) -> Self {
-        Self { seq: row.seq, entry: row.entry }
-    }
-
-    /// Returns the row, unless a capture found meanwhile that its entry was overwritten, or has appended it again.
-    fn if_unchanged(&self, rows: Rows<'_>) -> rusqlite::Result<Option<MemoryRow>> {
-        Ok(rows.by_seq(self.seq)?.filter(|row| row.entry == self.entry))
-    }
+/// Returns a row, unless a capture found meanwhile that its entry was overwritten, or has appended it again.
+fn unchanged_row(rows: Rows<'_>, read: &MemoryRow) -> rusqlite::Result<Option<MemoryRow>> {
+    Ok(rows.by_seq(read.seq)?.filter(|row| row.entry == read.entry))
 }
 
 /// The shared state while the changes of one log are applied.
@@ -360,11 +350,11 @@ impl SyncBatch {
         }
     }
 
-    fn apply(&mut self, rows: Rows<'_>, change: &RowChange) -> rusqlite::Result<()> {
+    fn apply(&mut self, rows: Rows<'_>, change: &RowChange<'_>) -> rusqlite::Result<()> {
         match change {
             RowChange::Upsert(memory) => self.upsert(rows, memory),
-            RowChange::MarkWritten(seq) => rows.set_entry_state(*seq, &self.path, EntryState::Found),
-            RowChange::MarkOverwritten(read) => match read.if_unchanged(rows)? {
+            RowChange::MarkWritten(row) => rows.set_entry_state(row.seq, &self.path, EntryState::Found),
+            RowChange::MarkOverwritten(read) => match unchanged_row(rows, read)? {
                 Some(row) => rows.set_entry_state(row.seq, &self.path, EntryState::Overwritten),
                 None => Ok(()),
             },
@@ -372,9 +362,9 @@ impl SyncBatch {
         }
     }
 
-    fn remove(&mut self, rows: Rows<'_>, read: &ReadRow) -> rusqlite::Result<()> {
+    fn remove(&mut self, rows: Rows<'_>, read: &MemoryRow) -> rusqlite::Result<()> {
         // Another process may have found the entry in another file meanwhile.
-        let Some(row) = read.if_unchanged(rows)?.filter(|row| row.path == self.path) else { return Ok(()) };
+        let Some(row) = unchanged_row(rows, read)?.filter(|row| row.path == self.path) else { return Ok(()) };
         rows.delete(row.seq)?;
         self.claims.release_id(rows, &row.memory.id)?;
         self.report.removed += 1;

@@ -249,7 +249,7 @@ fn entry_found_to_be_overwritten_during_a_reading_stays() {
     assert_eq!(row_texts(&store), ["one"]);
 }
 
-fn changes_seq(changes: &[RowChange]) -> i64 {
+fn changes_seq(changes: &[RowChange<'_>]) -> i64 {
     let [RowChange::Remove(read)] = changes else { panic!("one row should be removed") };
     read.seq
 }
