@@ -103,18 +103,12 @@ impl Store {
     /// Deletes rows with values that no memory can have, and returns how many. Then all logs are read again.
     pub fn delete_unreadable_rows(&mut self) -> Result<usize, StoreError> {
         self.require_writable()?;
-        let unreadable: Vec<i64> = {
-            let rows = self.rows();
-            let mut statement = self.db.prepare("SELECT seq FROM memories")?;
-            let all: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-            all.into_iter()
-                .filter(|seq| rows.by_seq(*seq).is_err_and(|error| database::is_conversion_error(&error)))
-                .collect()
-        };
+        let rows = self.rows();
+        let mut unreadable: Vec<i64> = rows.column("SELECT seq FROM memories", [])?;
+        unreadable.retain(|seq| rows.by_seq(*seq).is_err_and(|error| database::is_conversion_error(&error)));
         if !unreadable.is_empty() {
             self.with_transaction(|rows| {
-                let mut delete = rows.0.prepare("DELETE FROM memories WHERE seq = ?1")?;
-                unreadable.iter().try_for_each(|seq| delete.execute([seq]).map(drop))?;
+                unreadable.iter().try_for_each(|seq| rows.delete(*seq))?;
                 rows.0.execute_batch("DELETE FROM files")
             })?;
             self.messages
