@@ -150,8 +150,10 @@ pub fn remove_entries(file: &[u8], parsed: &ParsedLog, gone: &HashSet<usize>) ->
             let end_before = |is_end: fn(LeadLine) -> bool| {
                 behind.iter().find(|(_, opener)| is_end(*opener)).map_or(lines.len(), |(at, _)| *at)
             };
-            let end = end_before(|opener| opener != LeadLine::Mark);
-            let end = if wanted == LeadLine::Mark { behind.first().map_or(lines.len(), |(at, _)| *at) } else { end };
+            let end = match wanted {
+                LeadLine::Mark => end_before(|_| true),
+                LeadLine::Heading | LeadLine::Foreign => end_before(|opener| opener != LeadLine::Mark),
+            };
             let is_of_others = wanted == LeadLine::Mark
                 && has_event[*start..end_before(|opener| opener == LeadLine::Mark)].contains(&true);
             let mut below = start + 1..end;

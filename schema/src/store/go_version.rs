@@ -125,9 +125,10 @@ fn write_log(
             None => logs.entry(LogKind::Daily(memory.at.date()).file_name()).or_default().missing.push(memory),
         }
     }
-    let (mut is_current, new) = (true, GoLog::default());
+    let mut is_current = true;
+    let empty = GoLog::default();
     for (path, changes) in logs {
-        let log = places.log_by_path(&path).unwrap_or(&new);
+        let log = places.log_by_path(&path).unwrap_or(&empty);
         let Some(kind @ LogKind::Daily(day)) = LogKind::from_path(&path) else { continue };
         let is_changed = log_file::rewrite_with(
             &store.layout.store_path(&path),

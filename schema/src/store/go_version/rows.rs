@@ -61,7 +61,10 @@ impl GoMemory {
             let metadata = std::mem::take(&mut self.memory.attributes.metadata);
             self.memory.attributes = MemoryAttributes { metadata, ..in_log.attributes.clone() };
         }
-        self.memory.id = self.given_id.clone().unwrap_or_else(|| derived_id(&self.memory));
+        self.memory.id = self.given_id.clone().unwrap_or_else(|| {
+            let Memory { session_id, kind, at, content, .. } = &self.memory;
+            MemoryId::derive(session_id, *kind, at, content, 0)
+        });
     }
 
     /// Interprets the clock as UTC, or as the local time of this machine.
@@ -235,9 +238,4 @@ fn parse_epoch(text: &str) -> Option<i64> {
         number /= 1000;
     }
     Some(number)
-}
-
-/// Returns the id of a line that has no comment.
-fn derived_id(memory: &Memory) -> MemoryId {
-    MemoryId::derive(&memory.session_id, memory.kind, &memory.at, &memory.content, 0)
 }
