@@ -8,7 +8,7 @@ use super::team::render_shared;
 use crate::model::memory::{Memory, MemoryType};
 
 /// Returns the first line of an entry.
-pub(crate) fn render_first_line(memory: &Memory, kind: LogKind) -> String {
+pub(super) fn render_first_line(memory: &Memory, kind: LogKind) -> String {
     let mut lines = render(memory, kind);
     lines.truncate(lines.find('\n').unwrap_or(lines.len()));
     lines

@@ -58,12 +58,10 @@ impl CheckedOutBranch {
     }
 
     fn is_default(&self, branch: &str) -> bool {
-        let head = || {
-            regular_file::read_text(&self.repository.common_dir.join("refs/remotes/origin/HEAD"), REMOTE_HEAD_LIMIT)
-                .ok()
-        };
+        let head = self.repository.common_dir.join("refs/remotes/origin/HEAD");
         COMMON_BRANCHES.contains(&branch)
-            || head().is_some_and(|head| head.trim().strip_prefix("ref: refs/remotes/origin/") == Some(branch))
+            || regular_file::read_text(&head, REMOTE_HEAD_LIMIT)
+                .is_ok_and(|head| head.trim().strip_prefix("ref: refs/remotes/origin/") == Some(branch))
     }
 
     fn read_merged(&self) -> MergedCommits {
