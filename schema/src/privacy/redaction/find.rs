@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::cursor::TriggerSite;
 use super::rules::RULES;
-use super::triggers;
+use super::triggers::{TriggerEntry, trigger_matches};
 
 /// The span of a secret, its kind, and the index of the rule that found it.
 pub(super) struct Secret {
@@ -65,8 +65,8 @@ pub(super) fn outside_placeholders(text: &str, span: Range<usize>) -> Vec<Range<
 fn find_in_stretch(text: &str, stretch: Range<usize>, secrets: &mut Vec<Secret>) {
     let mut start = stretch.start;
     let mut best: Option<Secret> = None;
-    for occurrence in triggers::trigger_matches(&text[stretch.clone()]) {
-        let at = stretch.start + occurrence.at;
+    for (offset, TriggerEntry { trigger, rule }) in trigger_matches(&text[stretch.clone()]) {
+        let at = stretch.start + offset;
         if let Some(found) = best.take_if(|found| found.span.start < at) {
             start = found.span.end;
             secrets.push(found);
@@ -74,12 +74,10 @@ fn find_in_stretch(text: &str, stretch: Range<usize>, secrets: &mut Vec<Secret>)
         if at < start {
             continue;
         }
-        let trigger = occurrence.trigger;
         let site = TriggerSite { text: &text[start..stretch.end], context: &text[..at], at: at - start, trigger };
-        let rule = &RULES[occurrence.rule];
-        let Some(span) = rule.secret_at(&site) else { continue };
+        let Some(span) = RULES[rule].secret_at(&site) else { continue };
         let span = start + span.start..start + span.end;
-        let found = Secret { span, kind: rule.kind, rule: occurrence.rule };
+        let found = Secret { span, kind: RULES[rule].kind, rule };
         if best.as_ref().is_none_or(|best| found.precedence() < best.precedence()) {
             best = Some(found);
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::find::{PLACEHOLDER_START, Secret, find_by_rule};
 use super::rules::RULES;
-use super::triggers;
+use super::triggers::trigger_matches;
 
 /// Finds the secrets below headers such as `password`, in order.
 pub(super) fn find_in_tables(text: &str) -> Vec<Secret> {
@@ -54,7 +54,7 @@ impl<'t> SecretTable<'t> {
                 && name.split(' ').count() <= MAX_WORDS
                 && name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/'))
         };
-        if !names.iter().all(is_name) || !triggers::trigger_matches(line).any(|found| RULES[found.rule].is_by_name()) {
+        if !names.iter().all(is_name) || !trigger_matches(line).any(|(_, found)| RULES[found.rule].is_by_name()) {
             return None;
         }
         let is_secret =

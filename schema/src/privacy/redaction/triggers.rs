@@ -4,23 +4,13 @@
 
 use super::rules::RULES;
 
-/// An occurrence of a trigger in a text.
-pub(super) struct TriggerMatch {
-    /// The byte offset of its start.
-    pub(super) at: usize,
-    /// The trigger as its rule spells it.
-    pub(super) trigger: &'static str,
-    /// The index of its rule.
-    pub(super) rule: usize,
-}
-
-/// Returns all occurrences of all triggers, ordered by position and then by rule.
-pub(super) fn trigger_matches(text: &str) -> impl Iterator<Item = TriggerMatch> {
+/// Returns all occurrences of all triggers with their byte offsets, ordered by position and then by rule.
+pub(super) fn trigger_matches(text: &str) -> impl Iterator<Item = (usize, TriggerEntry)> {
     let table: &'static TriggerTable = &TABLE;
     let bytes = text.as_bytes();
     (0..bytes.len().saturating_sub(1))
         .filter(|&at| table.begins(bytes[at], bytes[at + 1]))
-        .flat_map(move |at| table.matches_at(bytes, at))
+        .flat_map(move |at| table.matches_at(bytes, at).map(move |entry| (at, entry)))
 }
 
 /// Built at compile time. At run time it would be half of a hook's instructions.
@@ -29,10 +19,13 @@ static TABLE: TriggerTable = TriggerTable::from_rules();
 /// The number of triggers of all rules. Any other number fails to compile.
 const COUNT: usize = 332;
 
+/// A trigger of a rule.
 #[derive(Clone, Copy)]
-struct TriggerEntry {
-    trigger: &'static str,
-    rule: usize,
+pub(super) struct TriggerEntry {
+    /// The trigger as its rule spells it.
+    pub(super) trigger: &'static str,
+    /// The index of its rule.
+    pub(super) rule: usize,
 }
 
 impl TriggerEntry {
@@ -79,7 +72,7 @@ impl TriggerTable {
         self.pairs[pair / 64] & (1 << (pair % 64)) != 0
     }
 
-    fn matches_at<'b>(&'static self, bytes: &'b [u8], at: usize) -> impl Iterator<Item = TriggerMatch> + use<'b> {
+    fn matches_at<'b>(&'static self, bytes: &'b [u8], at: usize) -> impl Iterator<Item = TriggerEntry> + use<'b> {
         let (first, second) = (usize::from(bytes[at].to_ascii_lowercase()), bytes[at + 1].to_ascii_lowercase());
         let same_first = &self.entries[usize::from(self.starts[first])..usize::from(self.starts[first + 1])];
         let candidates = &same_first[same_first.partition_point(|entry| entry.byte(1) < second)..];
@@ -94,7 +87,7 @@ impl TriggerTable {
                     found.eq_ignore_ascii_case(trigger.as_bytes())
                 }
             })
-            .map(move |&TriggerEntry { trigger, rule }| TriggerMatch { at, trigger, rule })
+            .copied()
     }
 }
 
