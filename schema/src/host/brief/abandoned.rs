@@ -4,10 +4,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::offers::begins_with_pick;
+use super::recent_events::{RecentEvents, is_earlier_in_session};
+use super::revised::revised_choices;
 use crate::model::command_line::{moves_head, picked_commits, removed_from_git, reverted_commits};
-use crate::model::memory::MemoryId;
+use crate::model::memory::{MemoryId, MemoryType};
 use crate::model::tool_usage::{self, is_test_file};
 use crate::model::word_list::WordList;
+use crate::prose::one_off::without_one_offs;
+use crate::prose::sentences::sentences;
 use crate::store::MemoryRow;
 
 /// The prompts and answers of such turns. Of changed files, tests count only if nothing else was changed.
@@ -20,21 +25,51 @@ pub(super) struct AbandonedTurns {
 }
 
 impl AbandonedTurns {
-    /// Finds them in memories of these types, the newest of each first.
-    pub(super) fn find(tool_uses: &[MemoryRow], prompts: &[MemoryRow], answers: &[MemoryRow]) -> Self {
+    pub(super) fn find(events: &RecentEvents) -> Self {
         let mut found = Self::default();
+        found.add_removed_and_reverted(events);
+        found.add_undone(events);
+        // "2. for the first try only take a part" also picks something.
+        let is_once = |text: &str| !begins_with_pick(text) && without_one_offs(text).is_empty();
+        for prompt in events.prompts.iter().filter(|prompt| is_once(&prompt.memory.content)) {
+            // A longer answer may say more than that it was done.
+            let answer = events.answer_to(prompt);
+            if let Some(answer) = answer.filter(|answer| sentences(&answer.memory.content).len() == 1) {
+                found.insert_without_conclusions(prompt);
+                found.insert(answer);
+            }
+        }
+        for choice in revised_choices(events) {
+            for row in choice.turns {
+                found.insert(row);
+                found.besides.extend(choice.besides.clone().map(|besides| (row.order(), besides)));
+            }
+        }
+        for beginning in events.rewritten() {
+            let report = events.answer_to(beginning);
+            let Some(report) = report.filter(|report| !found.contains(report.order())) else { continue };
+            found.insert_without_conclusions(report);
+            // A decision outlives its code, which may only have been repaired.
+            if beginning.memory.kind == MemoryType::UserPrompt {
+                found.besides.insert(report.order(), beginning.memory.content.clone());
+            }
+        }
+        found
+    }
+
+    fn add_removed_and_reverted(&mut self, events: &RecentEvents) {
         let (mut removed, mut edited): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
         let mut reverts = Reverts::default();
-        for row in tool_uses {
+        for row in &events.tool_uses {
             let content = &row.memory.content;
             if reverts.undo(content) {
-                found.add(row, prompts, answers);
+                self.add_turn(row, events);
             }
             let is_removed = |file: &&str| removed.iter().any(|path| names(path, file));
             let (tests, code): (Vec<&str>, Vec<&str>) = tool_usage::files(content).partition(|file| is_test_file(file));
             let judged = if code.is_empty() { tests } else { code };
             if !judged.is_empty() && judged.iter().all(is_removed) {
-                found.add(row, prompts, answers);
+                self.add_turn(row, events);
             }
             edited.extend(tool_usage::files(content));
             let paths = tool_usage::commands(content).flat_map(removed_from_git);
@@ -45,50 +80,40 @@ impl AbandonedTurns {
             };
             removed.extend(paths.filter(is_gone));
         }
-        found.add_undone(prompts, answers);
-        found
     }
 
     /// Adds the orders that the next prompt takes back. Conclusions of their answers still hold.
-    fn add_undone(&mut self, prompts: &[MemoryRow], answers: &[MemoryRow]) {
-        for prompt in prompts.iter().filter(|prompt| undoes_last_order(&prompt.memory.content)) {
-            let Some(undone) = order_before(prompt, prompts) else { continue };
+    fn add_undone(&mut self, events: &RecentEvents) {
+        for prompt in events.prompts.iter().filter(|prompt| undoes_last_order(&prompt.memory.content)) {
+            let Some(undone) = order_before(prompt, &events.prompts) else { continue };
             self.insert(undone);
-            let is_between = |row: &&MemoryRow| {
-                row.memory.session_id == undone.memory.session_id
-                    && undone.order() < row.order()
-                    && row.order() < prompt.order()
-            };
-            answers.iter().filter(is_between).for_each(|answer| self.insert_without_conclusions(answer));
+            let is_between =
+                |row: &&MemoryRow| is_earlier_in_session(undone, row) && is_earlier_in_session(row, prompt);
+            events.answers.iter().filter(is_between).for_each(|answer| self.insert_without_conclusions(answer));
         }
     }
 
-    fn add(&mut self, tool_use: &MemoryRow, prompts: &[MemoryRow], answers: &[MemoryRow]) {
+    fn add_turn(&mut self, tool_use: &MemoryRow, events: &RecentEvents) {
         // A prompt such as "go" is not stored.
-        let asked = prompt_of(tool_use, prompts, answers);
-        let answer = answer_to(asked.unwrap_or(tool_use), prompts, answers);
+        let asked = events.prompt_of(tool_use);
+        let answer = events.answer_to(asked.unwrap_or(tool_use));
         asked.into_iter().chain(answer).for_each(|row| self.insert(row));
     }
 
     /// Adds a prompt or an answer of such a turn.
-    pub(super) fn insert(&mut self, row: &MemoryRow) {
+    fn insert(&mut self, row: &MemoryRow) {
         self.ids.insert(row.memory.id.clone());
         self.insert_without_conclusions(row);
     }
 
     /// Adds an answer of such a turn whose conclusions still hold.
-    pub(super) fn insert_without_conclusions(&mut self, answer: &MemoryRow) {
+    fn insert_without_conclusions(&mut self, answer: &MemoryRow) {
         self.orders.insert(answer.order());
     }
 
-    /// Adds the part of such a prompt that still holds.
-    pub(super) fn keep(&mut self, order: (i64, i64), besides: String) {
-        self.besides.insert(order, besides);
-    }
-
-    /// Returns the part of such a prompt that still holds.
-    pub(super) fn kept(&self, order: (i64, i64)) -> Option<&str> {
-        self.besides.get(&order).map(String::as_str)
+    /// Returns a prompt, or only the part that still holds if it is of such a turn.
+    pub(super) fn valid_part<'t>(&'t self, asked: &'t str, order: (i64, i64)) -> Option<&'t str> {
+        if self.contains(order) { self.besides.get(&order).map(String::as_str) } else { Some(asked) }
     }
 
     /// Whether a prompt or an answer with this [`MemoryRow::order`] is of such a turn.
@@ -150,33 +175,13 @@ impl Reverts {
     }
 }
 
-/// Returns the prompt of the turn that a memory belongs to, if no answer is between them. The newest of both are the first.
-pub(super) fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: &[MemoryRow]) -> Option<&'p MemoryRow> {
-    let is_before = |said: &&MemoryRow| said.memory.session_id == row.memory.session_id && said.order() < row.order();
-    let answered = answers.iter().find(is_before).map(MemoryRow::order);
-    prompts.iter().find(is_before).filter(|asked| answered.is_none_or(|order| order < asked.order()))
-}
-
-/// Returns the answer to a prompt, or after a tool use, if no other prompt is between them. The newest of both are the first.
-pub(super) fn answer_to<'a>(
-    asked: &MemoryRow,
-    prompts: &[MemoryRow],
-    answers: &'a [MemoryRow],
-) -> Option<&'a MemoryRow> {
-    let is_next = |said: &&MemoryRow| said.memory.session_id == asked.memory.session_id && said.order() > asked.order();
-    let next_asked = prompts.iter().rev().find(is_next).map(MemoryRow::order);
-    answers.iter().rev().find(is_next).filter(|answer| next_asked.is_none_or(|next| answer.order() < next))
-}
-
 /// Returns the previous prompt of a session that orders more than "commit", unless it takes something back itself.
 fn order_before<'p>(prompt: &MemoryRow, prompts: &'p [MemoryRow]) -> Option<&'p MemoryRow> {
     const LEAST_WORDS: usize = 3;
-    let is_before = |row: &&MemoryRow| {
-        row.memory.session_id == prompt.memory.session_id
-            && row.order() < prompt.order()
-            && row.memory.content.split_whitespace().count() >= LEAST_WORDS
+    let is_order = |row: &&MemoryRow| {
+        is_earlier_in_session(row, prompt) && row.memory.content.split_whitespace().count() >= LEAST_WORDS
     };
-    prompts.iter().find(is_before).filter(|before| !undoes_last_order(&before.memory.content))
+    prompts.iter().find(is_order).filter(|before| !undoes_last_order(&before.memory.content))
 }
 
 /// Whether a prompt begins by taking back all that the last one ordered: "revert that".

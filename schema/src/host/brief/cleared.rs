@@ -48,7 +48,7 @@ pub(super) fn section(
     for (at, row) in texts.iter().enumerate() {
         remove_settled(&mut remaining, row);
         let order = order_of_turn(&texts[at..]);
-        if title == Some(at) || validity.knowledge.is_abandoned(order) {
+        if title == Some(at) || validity.knowledge.abandoned.contains(order) {
             continue;
         }
         for (text, is_pending) in remaining_sentences(row, has_changes, texts.len() - at <= PENDING_TEXTS) {

@@ -34,7 +34,7 @@ const LONGEST_AWAITED: usize = 60;
 pub(super) struct Knowledge {
     entries: Vec<Entry>,
     pub(super) statements: StatementIndex,
-    abandoned: AbandonedTurns,
+    pub(super) abandoned: AbandonedTurns,
     failures: Vec<MemoryRow>,
     /// The session whose own conclusions another section shows.
     shown_session: Option<String>,
@@ -64,7 +64,7 @@ impl Knowledge {
         let mut knowledge = Self {
             entries,
             statements,
-            abandoned: events.abandoned_turns(),
+            abandoned: AbandonedTurns::find(&events),
             failures: newest(rows, MemoryType::Error)?,
             shown_session: shown_session.map(str::to_owned),
             letters: OnceCell::new(),
@@ -154,16 +154,6 @@ impl Knowledge {
             rest.replace(done, &format!("{done} [done]"))
         });
         if rest.trim().is_empty() { text } else { rest }
-    }
-
-    /// Whether a turn no longer holds.
-    pub(super) fn is_abandoned(&self, turn: (i64, i64)) -> bool {
-        self.abandoned.contains(turn)
-    }
-
-    /// Returns the part that still holds of the prompt of such a turn.
-    pub(super) fn kept_of_abandoned(&self, turn: (i64, i64)) -> Option<&str> {
-        self.abandoned.kept(turn)
     }
 
     pub(super) fn is_replaced(&self, id: &MemoryId) -> bool {

@@ -3,13 +3,8 @@
 use std::collections::HashSet;
 use std::iter;
 
-use super::abandoned::{AbandonedTurns, answer_to, prompt_of};
-use super::offers::begins_with_pick;
-use super::revised::revised_choices;
 use crate::model::memory::MemoryType;
 use crate::model::tool_usage::joined;
-use crate::prose::one_off::without_one_offs;
-use crate::prose::sentences::sentences;
 use crate::prose::supersession::{
     Statement, TurnEdits, TurnStatement, changes_of_edits, corrected, done_once, left_for_another,
     names_of_removed_files, number_left, number_left_for, reversals,
@@ -27,9 +22,9 @@ const SEARCHED_BYTES: usize = 2 * 1024;
 
 /// The newest events of these types, newest first.
 pub(super) struct RecentEvents {
-    prompts: Vec<MemoryRow>,
-    answers: Vec<MemoryRow>,
-    tool_uses: Vec<MemoryRow>,
+    pub(super) prompts: Vec<MemoryRow>,
+    pub(super) answers: Vec<MemoryRow>,
+    pub(super) tool_uses: Vec<MemoryRow>,
 }
 
 impl RecentEvents {
@@ -56,7 +51,7 @@ impl RecentEvents {
             said.flat_map(|row| reversals_in(row).into_iter().map(|newer| (row.order(), newer))).collect();
         let changing: HashSet<(i64, i64)> = changes.iter().map(|(order, _)| *order).collect();
         for row in &self.tool_uses {
-            let asked = prompt_of(row, &self.prompts, &self.answers);
+            let asked = self.prompt_of(row);
             if let Some(asked) = asked.filter(|asked| changing.contains(&asked.order())) {
                 let edited = changes_of_edits(&row.memory.content, &asked.memory.content);
                 changes.extend(edited.into_iter().map(|newer| (asked.order(), newer)));
@@ -91,7 +86,7 @@ impl RecentEvents {
             for (beginning, _, overwritten) in &turns[at + 1..] {
                 let Some(beginning) = beginning.filter(|beginning| beginning.order() < began) else { continue };
                 // Found only if it is needed.
-                let answer = iter::once_with(|| answer_to(beginning, &self.prompts, &self.answers)).flatten();
+                let answer = iter::once_with(|| self.answer_to(beginning)).flatten();
                 let said = iter::once(beginning).chain(answer).map(|row| row.memory.content.as_str());
                 if let Some(newer) = edits.overwrites(overwritten, said) {
                     let end = self.prompt_after(beginning).map_or(began, MemoryRow::order);
@@ -104,8 +99,26 @@ impl RecentEvents {
 
     /// Returns the prompt that caused a tool use, or the answer that proposed it: a prompt such as "go" is not stored.
     fn beginning_of(&self, tool_use: &MemoryRow) -> Option<&MemoryRow> {
-        let is_before = |said: &&MemoryRow| is_earlier_in_session(said, tool_use);
-        prompt_of(tool_use, &self.prompts, &self.answers).or_else(|| self.answers.iter().find(is_before))
+        self.prompt_of(tool_use).or_else(|| self.answers.iter().find(|answer| is_earlier_in_session(answer, tool_use)))
+    }
+
+    /// Returns the prompt of the turn that a memory belongs to, if no answer is between them.
+    pub(super) fn prompt_of(&self, row: &MemoryRow) -> Option<&MemoryRow> {
+        let is_before = |said: &&MemoryRow| is_earlier_in_session(said, row);
+        let answered = self.answers.iter().find(is_before).map(MemoryRow::order);
+        self.prompts.iter().find(is_before).filter(|asked| answered.is_none_or(|order| order < asked.order()))
+    }
+
+    /// Returns the answer to a prompt, or after a tool use, if no other prompt is between them.
+    pub(super) fn answer_to(&self, asked: &MemoryRow) -> Option<&MemoryRow> {
+        let next_asked = self.prompt_after(asked).map(MemoryRow::order);
+        let answer = self.answers.iter().rev().find(|answer| is_earlier_in_session(asked, answer));
+        answer.filter(|answer| next_asked.is_none_or(|next| answer.order() < next))
+    }
+
+    /// Returns the next prompt of a session.
+    fn prompt_after(&self, asked: &MemoryRow) -> Option<&MemoryRow> {
+        self.prompts.iter().rev().find(|prompt| is_earlier_in_session(asked, prompt))
     }
 
     /// Returns what prompts correct or leave of the answer before them, and what they make a matter of once in the answer to them.
@@ -118,7 +131,7 @@ impl RecentEvents {
                 let replies = left.into_iter().chain(corrected(text, &answer.memory.content));
                 found.extend(replies.map(|newer| (answer.order()..prompt.order(), newer)));
             }
-            if let Some(answer) = answer_to(prompt, &self.prompts, &self.answers) {
+            if let Some(answer) = self.answer_to(prompt) {
                 // Conclusions from the answer have its time.
                 let after = (answer.order().0 + 1, 0);
                 let given_up = done_once(text, &answer.memory.content);
@@ -128,15 +141,8 @@ impl RecentEvents {
         found
     }
 
-    /// Returns the next prompt of a session.
-    fn prompt_after(&self, asked: &MemoryRow) -> Option<&MemoryRow> {
-        let is_next =
-            |row: &&MemoryRow| row.memory.session_id == asked.memory.session_id && row.order() > asked.order();
-        self.prompts.iter().rev().find(is_next)
-    }
-
     /// Returns the beginnings of the turns whose edits one later turn rewrote completely.
-    fn rewritten(&self) -> Vec<&MemoryRow> {
+    pub(super) fn rewritten(&self) -> Vec<&MemoryRow> {
         let turns: Vec<(&MemoryRow, TurnEdits<'_>)> = self
             .tool_uses
             .iter()
@@ -148,53 +154,18 @@ impl RecentEvents {
         };
         (0..turns.len()).filter(is_rewritten).map(|at| turns[at].0).collect()
     }
-
-    /// Returns the turns that no longer hold.
-    pub(super) fn abandoned_turns(&self) -> AbandonedTurns {
-        let mut abandoned = AbandonedTurns::find(&self.tool_uses, &self.prompts, &self.answers);
-        // "2. for the first try only take a part" also picks something.
-        let is_once = |text: &str| !begins_with_pick(text) && without_one_offs(text).is_empty();
-        for prompt in self.prompts.iter().filter(|prompt| is_once(&prompt.memory.content)) {
-            // A longer answer may say more than that it was done.
-            let answer = answer_to(prompt, &self.prompts, &self.answers);
-            if let Some(answer) = answer.filter(|answer| sentences(&answer.memory.content).len() == 1) {
-                abandoned.insert_without_conclusions(prompt);
-                abandoned.insert(answer);
-            }
-        }
-        for choice in revised_choices(&self.prompts, &self.answers) {
-            for row in choice.turns {
-                abandoned.insert(row);
-                if let Some(besides) = &choice.besides {
-                    abandoned.keep(row.order(), besides.clone());
-                }
-            }
-        }
-        for beginning in self.rewritten() {
-            let report = answer_to(beginning, &self.prompts, &self.answers);
-            let Some(report) = report.filter(|report| !abandoned.contains(report.order())) else { continue };
-            abandoned.insert_without_conclusions(report);
-            // A decision outlives its code, which may only have been repaired.
-            if beginning.memory.kind == MemoryType::UserPrompt {
-                abandoned.keep(report.order(), beginning.memory.content.clone());
-            }
-        }
-        abandoned
-    }
 }
 
 /// Joins the entries of each turn that failures divided. All lists are newest first.
 fn joined_by_turn(tool_uses: Vec<MemoryRow>, prompts: &[MemoryRow], answers: &[MemoryRow]) -> Vec<MemoryRow> {
-    let is_between = |said: &MemoryRow, older: &MemoryRow, newer: &MemoryRow| {
-        said.memory.session_id == newer.memory.session_id && (older.order()..newer.order()).contains(&said.order())
-    };
     let mut turns: Vec<Vec<MemoryRow>> = Vec::new();
     for row in tool_uses {
         // The next one of its session is in the last turn of that session.
         let of_session = |turn: &&mut Vec<MemoryRow>| turn[0].memory.session_id == row.memory.session_id;
         let is_same_turn = |turn: &&mut Vec<MemoryRow>| {
             let newer = &turn[turn.len() - 1];
-            !prompts.iter().chain(answers).any(|said| is_between(said, &row, newer))
+            let is_between = |said: &MemoryRow| is_earlier_in_session(&row, said) && is_earlier_in_session(said, newer);
+            !prompts.iter().chain(answers).any(is_between)
         };
         match turns.iter_mut().rev().find(of_session).filter(is_same_turn) {
             Some(turn) => turn.push(row),
@@ -211,7 +182,7 @@ fn joined_by_turn(tool_uses: Vec<MemoryRow>, prompts: &[MemoryRow], answers: &[M
     turns.into_iter().map(in_one).collect()
 }
 
-fn is_earlier_in_session(said: &MemoryRow, than: &MemoryRow) -> bool {
+pub(super) fn is_earlier_in_session(said: &MemoryRow, than: &MemoryRow) -> bool {
     said.memory.session_id == than.memory.session_id && said.order() < than.order()
 }
 

@@ -6,8 +6,8 @@
 use std::cell::LazyCell;
 use std::collections::HashSet;
 
-use super::abandoned::answer_to;
 use super::offers::kept_sentences;
+use super::recent_events::{RecentEvents, is_earlier_in_session};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::{in_lower_case, sentences};
 use crate::prose::supersession::{Statement, is_plain};
@@ -39,18 +39,18 @@ pub(super) struct OfferedChoice<'r> {
     subject: HashSet<String>,
 }
 
-/// Returns the choices that were revised. Both lists are newest first.
-pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [MemoryRow]) -> Vec<OfferedChoice<'r>> {
-    let mut choices: Vec<OfferedChoice<'r>> =
-        prompts.iter().filter_map(|prompt| OfferedChoice::of(prompt, prompts, answers)).collect();
+/// Returns the choices that were revised.
+pub(super) fn revised_choices(events: &RecentEvents) -> Vec<OfferedChoice<'_>> {
+    let mut choices: Vec<OfferedChoice<'_>> =
+        events.prompts.iter().filter_map(|prompt| OfferedChoice::of(prompt, events)).collect();
     let mut revised = Vec::new();
-    for prompt in prompts {
+    for prompt in &events.prompts {
         let asked = all_terms(&prompt.memory.content);
         let may_revise = |choice: &OfferedChoice<'_>| choice.order < prompt.order() && choice.names_rejected(&asked);
         if !choices.iter().any(may_revise) {
             continue;
         }
-        let answered = answer_to(prompt, prompts, answers).map(|answer| all_terms(&answer.memory.content));
+        let answered = events.answer_to(prompt).map(|answer| all_terms(&answer.memory.content));
         let answered = answered.unwrap_or_default();
         let plain = sentences(&prompt.memory.content).into_iter().filter(|sentence| is_plain(sentence));
         let is_offered_name = |text: &String| choices.iter().any(|choice| choice.left_names.contains(text));
@@ -68,7 +68,7 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
             taken.iter().any(is_rejected)
         };
         let said: HashSet<&String> = asked.iter().chain(&answered).collect();
-        let is_revised = |choice: &mut OfferedChoice<'r>| {
+        let is_revised = |choice: &mut OfferedChoice<'_>| {
             choice.order < prompt.order() && takes_rejected(choice) && choice.is_about_same(&said)
         };
         revised.extend(choices.extract_if(.., is_revised));
@@ -77,15 +77,14 @@ pub(super) fn revised_choices<'r>(prompts: &'r [MemoryRow], answers: &'r [Memory
 }
 
 impl<'r> OfferedChoice<'r> {
-    fn of(prompt: &'r MemoryRow, prompts: &'r [MemoryRow], answers: &'r [MemoryRow]) -> Option<Self> {
+    fn of(prompt: &'r MemoryRow, events: &'r RecentEvents) -> Option<Self> {
         let text = &prompt.memory.content;
         if text.chars().count() > LONGEST_CHOICE {
             return None;
         }
-        let is_before =
-            |row: &&MemoryRow| row.memory.session_id == prompt.memory.session_id && row.order() < prompt.order();
-        let offer = answers.iter().find(is_before)?;
-        let question = prompts.iter().find(is_before).filter(|question| question.order() < offer.order())?;
+        let is_before = |row: &&MemoryRow| is_earlier_in_session(row, prompt);
+        let offer = events.answers.iter().find(is_before)?;
+        let question = events.prompts.iter().find(is_before).filter(|question| question.order() < offer.order())?;
         let offered = all_terms(&offer.memory.content);
         let said = all_terms(text);
         let chosen: HashSet<String> = said.intersection(&offered).cloned().collect();
@@ -97,10 +96,9 @@ impl<'r> OfferedChoice<'r> {
             offered.iter().filter(|term| !said.contains(*term) && !asked.contains(*term)).cloned().collect();
         let names = tokens(&offer.memory.content).into_iter().filter(|token| token.is_name).map(|token| token.text);
         let left_names = names.filter(|name| offered.contains(name) && !said.contains(name)).collect();
-        let answer = answer_to(prompt, prompts, answers);
+        let answer = events.answer_to(prompt);
         let asks = question.memory.content.contains(['?', '？']);
-        let turns = [Some(question), Some(offer)].into_iter().flatten().filter(|_| asks);
-        let turns = turns.chain([prompt]).chain(answer).collect();
+        let turns = [question, offer].into_iter().filter(|_| asks).chain([prompt]).chain(answer).collect();
         let done = answer.map(|answer| all_terms(&answer.memory.content)).unwrap_or_default();
         let is_besides = |sentence: &str| {
             let terms = all_terms(sentence);

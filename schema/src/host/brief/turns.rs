@@ -80,7 +80,7 @@ fn line_of_turn(
     }
     let answer = answer.and_then(|answer| validity.without_answered_offers(answer, turn.order));
     // The answer to a pick is about what was picked.
-    let is_whole = asked == whole.trim() && !validity.knowledge.is_abandoned(turn.order);
+    let is_whole = asked == whole.trim() && !validity.knowledge.abandoned.contains(turn.order);
     let answer = answer.filter(|_| !is_outcome && is_whole);
     if answer.is_none() && (says_little(&asked) || is_question(&asked)) {
         return None;

@@ -40,20 +40,15 @@ impl<'k> Validity<'k> {
         without_replaced(text, &[&self.knowledge.statements, &self.said], order, Strictness::Loose)
     }
 
-    /// Returns a prompt. If its turn no longer holds, returns only the part that still does.
-    pub(super) fn valid_part<'t>(&'t self, asked: &'t str, order: (i64, i64)) -> Option<&'t str> {
-        if self.knowledge.is_abandoned(order) { self.knowledge.kept_of_abandoned(order) } else { Some(asked) }
-    }
-
     /// Returns the prompt of a turn, as far as it still holds and was not meant for once.
     pub(super) fn asked(&self, turn: &TurnRecord) -> Option<String> {
-        let lasting = without_one_offs(self.valid_part(&turn.asked, turn.order)?);
+        let lasting = without_one_offs(self.knowledge.abandoned.valid_part(&turn.asked, turn.order)?);
         if lasting.is_empty() { None } else { self.still_valid(&lasting, turn.order) }
     }
 
     /// Returns the outcome of a session, as far as it still holds.
     pub(super) fn outcome(&self, record: &SessionRecord) -> Option<String> {
-        let (text, order) = record.outcome.as_ref().filter(|(_, order)| !self.knowledge.is_abandoned(*order))?;
+        let (text, order) = record.outcome.as_ref().filter(|(_, order)| !self.knowledge.abandoned.contains(*order))?;
         // If nothing of a short order holds, its answer does not either, in whatever words it is.
         let is_short = |turn: &&TurnRecord| (1..=LONGEST_ORDER).contains(&turn.asked.chars().count());
         let asked = record.turns.iter().find(|turn| turn.order == *order).filter(is_short);

@@ -234,7 +234,7 @@ fn session_lines(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String>
 fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String> {
     let asked = record.turns.first().map_or((record.started.unix(), 0), |turn| turn.order);
     let valid = |title: String| {
-        let lasting = without_one_offs(validity.valid_part(&title, asked)?);
+        let lasting = without_one_offs(validity.knowledge.abandoned.valid_part(&title, asked)?);
         validity.still_valid(&lasting, asked)
     };
     let title = title_of(record).map(valid);
