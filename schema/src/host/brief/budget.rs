@@ -14,8 +14,6 @@ pub(super) struct BriefSection {
     heading: &'static str,
     /// Its own characters.
     share: usize,
-    /// The most characters that it can get, however many are left.
-    limit: usize,
     /// Whether it only gets what no other section uses.
     is_filler: bool,
     lines: Vec<BriefLine>,
@@ -40,16 +38,12 @@ impl BriefSection {
         share: usize,
         lines: impl IntoIterator<Item = L>,
     ) -> Self {
-        Self { heading, share, limit: usize::MAX, is_filler: false, lines: lines.into_iter().map(Into::into).collect() }
+        Self { heading, share, is_filler: false, lines: lines.into_iter().map(Into::into).collect() }
     }
 
     /// Returns a section that gets what the others do not use.
     pub(super) fn filler<L: Into<BriefLine>>(heading: &'static str, lines: impl IntoIterator<Item = L>) -> Self {
         Self { is_filler: true, ..Self::new(heading, 0, lines) }
-    }
-
-    pub(super) fn at_most(self, limit: usize) -> Self {
-        Self { limit, ..self }
     }
 
     /// The characters of all its lines and the heading. An empty section has neither.
@@ -64,6 +58,21 @@ impl BriefSection {
     fn heading_size(&self) -> usize {
         if self.heading.is_empty() { 0 } else { self.heading.chars().count() + 2 }
     }
+
+    /// Adds lines that fit within `allowed` characters to the first `shown` ones, and returns how many characters they take.
+    fn show_more(&self, shown: &mut usize, allowed: usize) -> usize {
+        let mut used = 0;
+        for line in &self.lines[*shown..] {
+            let opening = if *shown == 0 { self.heading_size() } else { 0 };
+            let cost = opening + line.text.chars().count() + 1;
+            if used + cost > allowed {
+                break;
+            }
+            *shown += 1;
+            used += cost;
+        }
+        used
+    }
 }
 
 /// The text of sections within a limit, and the ids in it.
@@ -75,36 +84,36 @@ pub(super) struct Filled {
 
 /// First gives each section its share, then gives the rest to the sections in order, fillers last. Sections keep their order, and an
 /// empty section has no heading.
-pub(super) fn fill(sections: Vec<BriefSection>, size: usize) -> Filled {
-    let shares: usize = sections.iter().filter(|section| !section.lines.is_empty()).map(|section| section.share).sum();
-    let mut shown: Vec<ShownLines> = sections.iter().map(|_| ShownLines::default()).collect();
+pub(super) fn fill(mut sections: Vec<BriefSection>, size: usize) -> Filled {
+    sections.retain(|section| !section.lines.is_empty());
+    let shares: usize = sections.iter().map(|section| section.share).sum();
+    // How many lines of each section are shown.
+    let mut shown = vec![0; sections.len()];
     let mut left = size;
     // In a small brief the shares shrink. Unused characters go to the next section.
     let mut unused = 0;
-    for (section, shown) in
-        sections.iter().zip(&mut shown).filter(|(section, _)| !section.lines.is_empty() && !section.is_filler)
-    {
+    for (section, shown) in sections.iter().zip(&mut shown).filter(|(section, _)| !section.is_filler) {
         let share = if shares > size { section.share * size / shares } else { section.share };
         let allowed = (share + unused).min(left);
-        let used = shown.add(section, allowed.min(section.limit));
+        let used = section.show_more(shown, allowed);
         unused = allowed - used;
         left -= used;
     }
     for is_filler in [false, true] {
         for (section, shown) in sections.iter().zip(&mut shown).filter(|(section, _)| section.is_filler == is_filler) {
-            left -= shown.add(section, left.min(section.limit.saturating_sub(shown.characters)));
+            left -= section.show_more(shown, left);
         }
     }
-    if shown.iter().all(|shown| shown.count == 0) {
+    if shown.iter().all(|count| *count == 0) {
         return beginning(sections, size);
     }
     let mut filled = Filled::default();
-    for (section, shown) in sections.into_iter().zip(shown).filter(|(_, shown)| shown.count > 0) {
+    for (section, count) in sections.into_iter().zip(shown).filter(|(_, count)| *count > 0) {
         if !section.heading.is_empty() {
             filled.text.push_str(section.heading);
             filled.text.push_str(":\n");
         }
-        for line in section.lines.into_iter().take(shown.count) {
+        for line in section.lines.into_iter().take(count) {
             filled.text.push_str(&line.text);
             filled.text.push('\n');
             filled.ids.extend(line.id);
@@ -120,30 +129,6 @@ fn beginning(sections: Vec<BriefSection>, size: usize) -> Filled {
         text: shortened(&line.text, size - 1) + "\n",
         ids: line.id.into_iter().collect(),
     })
-}
-
-/// How much of a section is shown: its first lines.
-#[derive(Debug, Default)]
-struct ShownLines {
-    count: usize,
-    characters: usize,
-}
-
-impl ShownLines {
-    /// Adds lines that fit within `allowed` characters, and returns how many characters they take.
-    fn add(&mut self, section: &BriefSection, allowed: usize) -> usize {
-        let before = self.characters;
-        for line in &section.lines[self.count..] {
-            let opening = if self.count == 0 { section.heading_size() } else { 0 };
-            let cost = opening + line.text.chars().count() + 1;
-            if self.characters - before + cost > allowed {
-                break;
-            }
-            self.count += 1;
-            self.characters += cost;
-        }
-        self.characters - before
-    }
 }
 
 #[cfg(test)]
@@ -180,11 +165,6 @@ mod tests {
     #[test]
     fn small_brief_has_smaller_shares_of_the_same_parts() {
         assert_eq!(counts(vec![section("a", 500, 90), section("b", 500, 90)], 66), [3, 3]);
-    }
-
-    #[test]
-    fn section_never_exceeds_its_limit() {
-        assert_eq!(counts(vec![section("a", 33, 9).at_most(33), section("b", 33, 1)], 500), [3, 1]);
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(super) fn section(layout: &Layout, rows: Rows<'_>, knowledge: &Knowledge) ->
     if is_cut {
         lines.push(format!("> {MORE}").into());
     }
-    Ok(BriefSection::new(HEADING, SHARE, lines).at_most(SHARE))
+    Ok(BriefSection::new(HEADING, SHARE, lines))
 }
 
 /// Returns the text at the beginning of the file, and whether there is more. A file that may not be read counts as empty.
