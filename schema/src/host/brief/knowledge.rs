@@ -104,17 +104,18 @@ impl Knowledge {
                     entry.row.memory.kind,
                     MemoryType::Decision | MemoryType::Architecture | MemoryType::Pattern
                 );
-                if is_of_code && entry.standing == Standing::Noted && self.abandoned.contains_source_of(&entry.row) {
+                let is_abandoned =
+                    is_of_code && entry.standing == Standing::Noted && self.abandoned.contains_source_of(&entry.row);
+                let text = if is_abandoned {
+                    None
+                } else {
+                    without_replaced(&entry.text, &[&self.statements], entry.row.order(), Strictness::Strict)
+                };
+                let Some(text) = text else {
                     entry.is_replaced = true;
                     return Some(entry);
-                }
-                match without_replaced(&entry.text, &[&self.statements], entry.row.order(), Strictness::Strict) {
-                    Some(text) => entry.text = text,
-                    None => entry.is_replaced = true,
-                }
-            }
-            if entry.is_replaced {
-                return Some(entry);
+                };
+                entry.text = text;
             }
             if !seen.insert(letters(&entry.text)) {
                 return None;
@@ -131,7 +132,7 @@ impl Knowledge {
     fn is_shown_elsewhere(&self, entry: &Entry) -> bool {
         entry.row.memory.kind == MemoryType::Task
             || entry.row.path == LONG_TERM_FILE
-            || self.is_of_shown_session(&entry.row)
+            || self.shown_session.as_ref() == Some(&entry.row.memory.session_id)
     }
 
     /// Marks the tasks in a text that are done now, and removes lists of tasks and sentences that are open tasks, which another section
@@ -189,7 +190,7 @@ impl Knowledge {
         let (old, listed): (Vec<&Entry>, Vec<&Entry>) =
             open.partition(|entry| entry.was_found_before(since) || self.abandoned.contains_source_of(&entry.row));
         let mut lines: Vec<BriefLine> =
-            listed.iter().map(|task| memory_line("- [ ] ", &task.text, &task.row)).collect();
+            listed.iter().map(|task| memory_line("- [ ] ", &task.text, &task.row, "")).collect();
         if !old.is_empty() {
             let count = format!("- {} from earlier sessions, perhaps done: memory_search with type=task", old.len());
             lines.push(count.into());
@@ -197,31 +198,24 @@ impl Knowledge {
         BriefSection::new("Open tasks", 500, lines)
     }
 
-    /// Returns what holds for the project. Entries of `MEMORY.md` are shown with that file.
+    /// Returns what holds for the project.
     pub(super) fn decisions(&self) -> BriefSection {
         let kinds = [MemoryType::Decision, MemoryType::Convention, MemoryType::Architecture, MemoryType::Pattern];
-        BriefSection::new("Decided and agreed", 800, self.not_shown(&kinds).map(Entry::line))
+        self.section("Decided and agreed", 800, &kinds)
     }
 
     pub(super) fn preferences(&self) -> BriefSection {
-        BriefSection::new("Preferences", 300, self.not_shown(&[MemoryType::Preference]).map(Entry::line))
+        self.section("Preferences", 300, &[MemoryType::Preference])
     }
 
     /// Returns learnings and fixes.
     pub(super) fn fixes(&self) -> BriefSection {
-        BriefSection::new(
-            "Learned and fixed",
-            400,
-            self.not_shown(&[MemoryType::ErrorFix, MemoryType::Learning]).map(Entry::line),
-        )
+        self.section("Learned and fixed", 400, &[MemoryType::ErrorFix, MemoryType::Learning])
     }
 
-    fn not_shown(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {
-        self.of_kinds(kinds).filter(|entry| entry.row.path != LONG_TERM_FILE && !self.is_of_shown_session(&entry.row))
-    }
-
-    fn is_of_shown_session(&self, row: &MemoryRow) -> bool {
-        self.shown_session.as_ref() == Some(&row.memory.session_id)
+    fn section(&self, heading: &'static str, share: usize, kinds: &[MemoryType]) -> BriefSection {
+        let entries = self.of_kinds(kinds).filter(|entry| !self.is_shown_elsewhere(entry));
+        BriefSection::new(heading, share, entries.map(Entry::line))
     }
 
     /// Returns unresolved failures, each once, newest first. Of one command, only the last failure still applies.
@@ -229,7 +223,7 @@ impl Knowledge {
         let mut seen = HashSet::new();
         let open = self.failures.iter().filter(|row| row.state.phase == Phase::Open);
         let mut open: Vec<&MemoryRow> = open.filter(|row| seen.insert(letters(&row.memory.content))).collect();
-        open.sort_by_key(|row| Reverse(row.state.repeated_at.unwrap_or(row.memory.at)));
+        open.sort_by_key(|row| Reverse(last_time(row)));
         let mut commands = HashSet::new();
         open.retain(|row| row.memory.content.split_once('\n').is_none_or(|(command, _)| commands.insert(command)));
         open
@@ -237,8 +231,7 @@ impl Knowledge {
 
     /// Returns the failures that are still open and happened since a moment, if there is one.
     pub(super) fn failures_since(&self, began: Option<Moment>) -> Vec<BriefLine> {
-        let last = |row: &MemoryRow| row.state.repeated_at.unwrap_or(row.memory.at).unix();
-        let is_since = |row: &&MemoryRow| began.is_none_or(|began| last(row) >= began.unix());
+        let is_since = |row: &&MemoryRow| began.is_none_or(|began| last_time(row).unix() >= began.unix());
         self.unresolved().into_iter().filter(is_since).map(failure_line).collect()
     }
 
@@ -270,16 +263,18 @@ impl Entry {
 
     /// Whether it was found in text before a moment, and not again since.
     fn was_found_before(&self, since: Option<Moment>) -> bool {
-        let said = self.row.state.repeated_at.unwrap_or(self.row.memory.at);
-        self.row.memory.attributes.auto && since.is_some_and(|since| said.unix() < since.unix())
+        self.row.memory.attributes.auto && since.is_some_and(|since| last_time(&self.row).unix() < since.unix())
     }
 
     fn line(&self) -> BriefLine {
-        let BriefLine { text, id } = memory_line("- ", &self.text, &self.row);
-        let changed = self.changed.as_ref().map(|changed| format!("; {})", clean_line(changed)));
-        let marked = changed.and_then(|changed| Some(text.strip_suffix(')')?.to_owned() + &changed));
-        BriefLine { text: marked.unwrap_or(text), id }
+        let changed = self.changed.as_ref().map(|changed| format!("; {}", clean_line(changed)));
+        memory_line("- ", &self.text, &self.row, &changed.unwrap_or_default())
     }
+}
+
+/// Returns when something happened or was said the last time.
+fn last_time(row: &MemoryRow) -> Moment {
+    row.state.repeated_at.unwrap_or(row.memory.at)
 }
 
 /// Returns the memories of lasting types that no other one supersedes.
@@ -327,9 +322,7 @@ fn failure_line(row: &MemoryRow) -> BriefLine {
         0 => String::new(),
         more => format!(", {} times", more + 1),
     };
-    let BriefLine { text, id } = memory_line("- ", &what, row);
-    let text = text.strip_suffix(')').map_or(text.clone(), |text| format!("{text}{times})"));
-    BriefLine { text, id }
+    memory_line("- ", &what, row, &times)
 }
 
 /// Returns the text of a task and what it waits for, unless that is done.
@@ -375,12 +368,12 @@ fn without_sentence(text: &str, sentence: &str) -> String {
     }
 }
 
-/// Formats a memory: its text, the author if it is shared, its date and its id.
-pub(super) fn memory_line(mark: &str, text: &str, row: &MemoryRow) -> BriefLine {
+/// Formats a memory: its text, the author if it is shared, its date, its id and a `note`.
+pub(super) fn memory_line(mark: &str, text: &str, row: &MemoryRow, note: &str) -> BriefLine {
     let id = row.memory.id.as_str();
     let author = team_author(&row.path).map(|author| format!("{author}, ")).unwrap_or_default();
-    let text = format!("{mark}{} ({author}{}, {})", shortened(text, LONGEST_LINE), row.memory.at.date(), short_id(id));
-    BriefLine { text, id: Some(id.to_owned()) }
+    let (text, date) = (shortened(text, LONGEST_LINE), row.memory.at.date());
+    BriefLine { text: format!("{mark}{text} ({author}{date}, {}{note})", short_id(id)), id: Some(id.to_owned()) }
 }
 
 /// Returns the letters and digits of a text, for comparing texts regardless of case, spaces and punctuation.

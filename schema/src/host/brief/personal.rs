@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::budget::{BriefLine, BriefSection};
+use super::budget::BriefSection;
 use super::knowledge::memory_line;
 use crate::files::database::LockTimeout;
 use crate::files::layout::Layout;
@@ -20,8 +20,8 @@ const SHARE: usize = 300;
 /// Returns the section for a project, or `None` without a personal memory that can be read.
 pub(super) fn section(project: &Path) -> Option<BriefSection> {
     let rows = personal_rules(project).ok()?;
-    let lines = rows.iter().map(|row| memory_line("- ", &clean_line(&row.memory.content), row));
-    Some(BriefSection::new("In all your projects", SHARE, lines.collect::<Vec<BriefLine>>()))
+    let lines = rows.iter().map(|row| memory_line("- ", &clean_line(&row.memory.content), row, ""));
+    Some(BriefSection::new("In all your projects", SHARE, lines))
 }
 
 /// Reads the memories for a project, the newest first. Does not create a personal memory.
