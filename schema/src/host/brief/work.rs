@@ -46,47 +46,43 @@ pub(super) fn fillers(
     validity: &Validity<'_>,
     most: usize,
 ) -> Vec<BriefSection> {
+    let turns = |heading, found, titles| BriefSection::filler(heading, turn_lines(found, validity, titles).take(most));
     match source {
-        SessionSource::Compact => earlier(found, validity, most).into(),
-        // A person who clears a session wants no turn of it.
-        SessionSource::Clear => before_cleared(&found[usize::from(is_cleared)..], validity, most).into(),
-        SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => vec![turns(found, validity, most)],
+        // Not every outcome is also a conclusion.
+        SessionSource::Compact => vec![
+            BriefSection::filler("Earlier sessions", found.iter().filter_map(|record| in_one_line(record, validity))),
+            turns("Asked and answered in earlier sessions", found, Titles::Shown),
+        ],
+        SessionSource::Clear => {
+            // A person who clears a session wants no turn of it.
+            let earlier = &found[usize::from(is_cleared)..];
+            let outcomes = earlier.iter().filter_map(|record| outcome_line(record, validity));
+            vec![
+                BriefSection::filler("Outcomes of earlier sessions", outcomes),
+                turns("Asked and answered in earlier sessions", earlier, Titles::Hidden),
+            ]
+        }
+        SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
+            vec![turns("Asked and answered in these sessions", found, Titles::Shown)]
+        }
     }
 }
 
-/// Returns the turns of these sessions.
-fn turns(found: &[SessionRecord], validity: &Validity<'_>, most: usize) -> BriefSection {
-    let lines = turn_lines(found, validity, Titles::Shown).take(most);
-    BriefSection::filler("Asked and answered in these sessions", lines)
+/// Returns the outcome of a session without its open steps.
+fn outcome_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String> {
+    let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome))?;
+    Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LONGEST_LINE + 60)))
 }
 
-/// Returns the sessions before the current one in one line each, and their turns. Not every outcome is also a conclusion.
-fn earlier(found: &[SessionRecord], validity: &Validity<'_>, most: usize) -> [BriefSection; 2] {
-    let lines = found.iter().filter_map(|record| in_one_line(record, validity));
-    let turns = turn_lines(found, validity, Titles::Shown).take(most);
-    [
-        BriefSection::filler("Earlier sessions", lines),
-        BriefSection::filler("Asked and answered in earlier sessions", turns),
-    ]
-}
-
-/// Returns the sessions before the last ones and their turns. Their conclusions are not all of what mattered.
+/// Returns the sessions before the `found` ones and their turns. Their conclusions are not all of what mattered.
 pub(super) fn older(
     rows: Rows<'_>,
     session_id: &str,
-    newer: Vec<SessionRecord>,
+    mut found: Vec<SessionRecord>,
     knowledge: &Knowledge,
 ) -> rusqlite::Result<[BriefSection; 2]> {
-    let mut found = newer;
     let newer = found.len();
-    for id in rows.last_sessions(session_id, SEARCHED_OLDER)? {
-        if found.len() == newer + OLDER_SESSIONS {
-            break;
-        }
-        if !found.iter().any(|record| record.id == id) {
-            found.extend(real_session(rows, &id)?);
-        }
-    }
+    add_real_sessions(rows, session_id, &mut found, SEARCHED_OLDER, OLDER_SESSIONS)?;
     let validity = Validity::new(knowledge, &found);
     let lines = found[newer..].iter().filter_map(|record| in_one_line(record, &validity));
     let turns = turn_lines(&found[newer..], &validity, Titles::Shown).take(MOST_TURNS);
@@ -111,36 +107,33 @@ pub(super) fn cleared_session<'f>(
     Ok(found.first().filter(is_cleared))
 }
 
-/// Returns outcomes and turns of the sessions before one that was cleared.
-fn before_cleared(earlier: &[SessionRecord], validity: &Validity<'_>, most: usize) -> [BriefSection; 2] {
-    let outcome = |record: &SessionRecord| {
-        let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome))?;
-        Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LONGEST_LINE + 60)))
-    };
-    let turns = turn_lines(earlier, validity, Titles::Hidden).take(most);
-    [
-        BriefSection::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)),
-        BriefSection::filler("Asked and answered in earlier sessions", turns),
-    ]
-}
-
 /// Returns the last real sessions before the current one, newest first.
 pub(super) fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
-    for id in rows.last_sessions(session_id, SEARCHED_SESSIONS)? {
-        found.extend(real_session(rows, &id)?);
-        if found.len() == SHOWN_SESSIONS {
-            break;
-        }
-    }
+    add_real_sessions(rows, session_id, &mut found, SEARCHED_SESSIONS, SHOWN_SESSIONS)?;
     Ok(found)
 }
 
-/// Returns a session in which something was asked or done.
-fn real_session(rows: Rows<'_>, id: &str) -> rusqlite::Result<Option<SessionRecord>> {
+/// Adds at most `most` of the last `searched` sessions before the current one: those in which something was asked or done.
+fn add_real_sessions(
+    rows: Rows<'_>,
+    session_id: &str,
+    found: &mut Vec<SessionRecord>,
+    searched: usize,
+    most: usize,
+) -> rusqlite::Result<()> {
     // A session of another member may have left only an entry in `MEMORY.md`.
     let has_work = |record: &SessionRecord| !record.turns.is_empty() || !record.files.is_empty();
-    Ok(SessionRecord::compose(rows, id)?.filter(|record| record.is_real() && has_work(record)))
+    let most = found.len() + most;
+    for id in rows.last_sessions(session_id, searched)? {
+        if found.len() == most {
+            break;
+        }
+        if !found.iter().any(|record| record.id == id) {
+            found.extend(SessionRecord::compose(rows, &id)?.filter(|record| record.is_real() && has_work(record)));
+        }
+    }
+    Ok(())
 }
 
 /// Returns when the `count`th of these sessions began, newest first. One that only recalls or plans does not count.
@@ -183,13 +176,10 @@ pub(super) fn this_session(
     let Some(record) = SessionRecord::compose(rows, session_id)? else { return Ok(Vec::new()) };
     let validity = Validity::new(knowledge, std::slice::from_ref(&record));
     // The last prompt is the work at hand, whatever it says.
-    let is_last = |number: usize| number + 1 == record.turns.len();
-    let asked = record.turns.iter().enumerate().filter_map(|(number, turn)| match is_last(number) {
-        true => Some(turn.asked.clone()),
-        false => validity.asked(turn),
-    });
+    let (before, last) = record.turns.split_at(record.turns.len().saturating_sub(1));
+    let asked = before.iter().filter_map(|turn| validity.asked(turn)).chain(last.iter().map(|turn| turn.asked.clone()));
     let asked: Vec<String> = asked.map(|asked| format!("- {}", shortened(&asked, LONGEST_PROMPT))).collect();
-    let asked = asked[asked.len().saturating_sub(MOST_PROMPTS)..].iter().cloned();
+    let skipped = asked.len().saturating_sub(MOST_PROMPTS);
     let mut changed = Vec::new();
     if !record.files.is_empty() {
         changed.push(format!("- files: {}", shortened(&listed(&record.files, MOST_FILES, ", "), LONGEST_LINE)));
@@ -202,7 +192,7 @@ pub(super) fn this_session(
         validity.without_answered_offers(answer, turn.order)
     });
     Ok(vec![
-        BriefSection::new("Asked in this session", 500, asked),
+        BriefSection::new("Asked in this session", 500, asked.into_iter().skip(skipped)),
         BriefSection::new("Decided and learned in this session", 600, knowledge.concluded_in(session_id)),
         BriefSection::new("Changed in this session", 300, changed),
         failing(&record, knowledge),
@@ -237,16 +227,16 @@ fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String
         let lasting = without_one_offs(validity.knowledge.abandoned.valid_part(&title, asked)?);
         validity.still_valid(&lasting, asked)
     };
-    let title = title_of(record).map(valid);
+    let title = title_of(record);
+    let has_title = title.is_some();
     // The rest of a title without its beginning says nothing.
-    let title = title.map(|title| title.filter(|title| !title.starts_with('…')));
+    let title = title.and_then(valid).filter(|title| !title.starts_with('…'));
     let outcome = validity.outcome(record).and_then(|outcome| without_open_steps(&outcome));
     let line = match (title, outcome) {
-        (Some(Some(title)), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, LONGEST_WHOLE_TITLE)),
-        (Some(Some(title)), None) => format!("\"{}\"", shortened(&title, LONGEST_PROMPT)),
-        (_, Some(outcome)) => outcome,
-        (Some(None), None) => return None,
-        (None, None) if record.files.is_empty() => return None,
+        (Some(title), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, LONGEST_WHOLE_TITLE)),
+        (Some(title), None) => format!("\"{}\"", shortened(&title, LONGEST_PROMPT)),
+        (None, Some(outcome)) => outcome,
+        (None, None) if has_title || record.files.is_empty() => return None,
         (None, None) => listed(&record.files, 4, ", "),
     };
     Some(format!("- {}: {}", record.started.date(), shortened(&line, LONGEST_LINE + 60)))
