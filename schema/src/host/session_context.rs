@@ -22,16 +22,10 @@ use crate::store::StoreError;
 /// The extension of the file, which is next to the session's buffer.
 pub(crate) const GIVEN: &str = "given";
 
-/// Begins the line of a compaction.
+/// The beginnings of lines that are about no memory. That of the start continues with JSON.
 const COMPACTED: &str = "compacted";
-
-/// Begins the line of the session's start, which continues with JSON.
 const BEGAN: &str = "began";
-
-/// Begins the line of the reminder to save memories.
 const REMINDED: &str = "reminded";
-
-/// Begins the line of a prompt that only agreed and is no memory.
 const AGREED: &str = "agreed";
 
 /// The size in bytes from which the file no longer grows. The session may then get memories again.
@@ -71,12 +65,17 @@ pub struct GivenMemory {
 
 /// Returns what a session was given, in order, or nothing if its record cannot be read.
 pub fn given_memories(layout: &Layout, session_id: &str) -> Vec<GivenMemory> {
-    let parsed = |line: &str| {
-        let mut words = line.splitn(3, ' ');
-        let how = Given::of_name(words.next()?)?;
-        Some(GivenMemory { how, at: Moment::parse_rfc3339(words.next()?)?, id: words.next()?.to_owned() })
+    let given = |line| {
+        let (how, at, id) = parse_line(line)?;
+        Some(GivenMemory { how: Given::of_name(how)?, at, id: id?.to_owned() })
     };
-    read(&layout.session_file(session_id, GIVEN)).lines().filter_map(parsed).collect()
+    read_of(layout, session_id).lines().filter_map(given).collect()
+}
+
+/// Returns the first word of a line, its time and the rest.
+fn parse_line(line: &str) -> Option<(&str, Moment, Option<&str>)> {
+    let mut words = line.splitn(3, ' ');
+    Some((words.next()?, Moment::parse_rfc3339(words.next()?)?, words.next()))
 }
 
 /// Records that a session was given these memories.
@@ -103,7 +102,7 @@ pub fn take_reminder(layout: &Layout, session_id: &str) -> Result<bool, StoreErr
         return Ok(false);
     }
     let written = file.write_all(format!("{REMINDED} {}\n", Moment::now().rfc3339()).as_bytes());
-    written.map(|()| true).map_err(|source| io_error(layout, session_id, source))
+    written.map(|()| true).map_err(io_error(layout, session_id))
 }
 
 /// Records the branch, the commit and the model at the start of a session.
@@ -119,17 +118,17 @@ pub fn record_acknowledgement(layout: &Layout, session_id: &str) -> Result<(), S
 
 /// Returns how many prompts of a session only agreed.
 pub fn count_acknowledgements(layout: &Layout, session_id: &str) -> u64 {
-    read(&layout.session_file(session_id, GIVEN)).lines().filter(|line| line.starts_with(AGREED)).count() as u64
+    read_of(layout, session_id).lines().filter(|line| line.starts_with(AGREED)).count() as u64
 }
 
 /// Whether the start of a session is recorded.
 pub fn has_recorded_start(layout: &Layout, session_id: &str) -> bool {
-    read(&layout.session_file(session_id, GIVEN)).lines().any(|line| line.starts_with(BEGAN))
+    read_of(layout, session_id).lines().any(|line| line.starts_with(BEGAN))
 }
 
 /// Returns the record of a session's first start, or an empty one if it cannot be read.
 pub fn recorded_start(layout: &Layout, session_id: &str) -> SessionMetadata {
-    let text = read(&layout.session_file(session_id, GIVEN));
+    let text = read_of(layout, session_id);
     let json = text.lines().find_map(|line| line.strip_prefix(BEGAN)?.splitn(3, ' ').nth(2));
     let fields = json.and_then(|json| serde_json::from_str(json).ok());
     fields.as_ref().map(SessionMetadata::of).unwrap_or_default()
@@ -151,7 +150,7 @@ pub fn take_unshown(
     let at = Moment::now().rfc3339();
     let recorded = new.iter().filter(|_| !is_full);
     let lines: String = recorded.map(|memory| format!("{} {at} {}\n", Given::Recall.name(), memory.id)).collect();
-    file.write_all(lines.as_bytes()).map(|()| new).map_err(|source| io_error(layout, session_id, source))
+    file.write_all(lines.as_bytes()).map(|()| new).map_err(io_error(layout, session_id))
 }
 
 /// When memories were given, in seconds since 1970.
@@ -168,12 +167,10 @@ pub fn given_times(layout: &Layout) -> GivenTimes {
     let mut times = GivenTimes::default();
     let files = fs::read_dir(layout.track_dir()).into_iter().flatten().filter_map(|item| Some(item.ok()?.path()));
     for path in files.filter(|path| path.extension().is_some_and(|ending| ending == GIVEN)) {
-        for line in read(&path).lines() {
-            let mut words = line.splitn(3, ' ');
-            let (how, at, id) = (words.next(), words.next().and_then(Moment::parse_rfc3339), words.next());
-            let Some(at) = at.map(|at| at.unix()) else { continue };
+        for (how, at, id) in read(&path).lines().filter_map(parse_line) {
+            let at = at.unix();
             times.since = Some(times.since.map_or(at, |since| since.min(at)));
-            if let Some(id) = id.filter(|_| how != Some(BEGAN)) {
+            if let Some(id) = id.filter(|_| how != BEGAN) {
                 let last = times.last.entry(id.to_owned()).or_insert(at);
                 *last = at.max(*last);
             }
@@ -194,11 +191,14 @@ fn append(layout: &Layout, session_id: &str, lines: &str) -> Result<(), StoreErr
         return Ok(());
     }
     let mut file = open(layout, session_id)?;
-    let io_error = |source| io_error(layout, session_id, source);
-    if file.metadata().map_err(io_error)?.len() < LARGEST_FILE {
-        file.write_all(lines.as_bytes()).map_err(io_error)?;
+    if file.metadata().map_err(io_error(layout, session_id))?.len() < LARGEST_FILE {
+        file.write_all(lines.as_bytes()).map_err(io_error(layout, session_id))?;
     }
     Ok(())
+}
+
+fn read_of(layout: &Layout, session_id: &str) -> String {
+    read(&layout.session_file(session_id, GIVEN))
 }
 
 /// Returns the text of a record, or nothing if it cannot be read.
@@ -210,17 +210,17 @@ fn read(path: &Path) -> String {
 fn open_and_read(layout: &Layout, session_id: &str) -> Result<(File, String), StoreError> {
     let mut file = open(layout, session_id)?;
     let text = io::read_to_string((&mut file).take(LARGEST_FILE));
-    text.map(|text| (file, text)).map_err(|source| io_error(layout, session_id, source))
+    text.map(|text| (file, text)).map_err(io_error(layout, session_id))
 }
 
 fn open(layout: &Layout, session_id: &str) -> Result<File, StoreError> {
     let path = layout.session_file(session_id, GIVEN);
     let opened = options_for_private().read(true).append(true).create(true).open(&path);
-    opened.and_then(|file| file.lock().map(|()| file)).map_err(|source| io_error(layout, session_id, source))
+    opened.and_then(|file| file.lock().map(|()| file)).map_err(io_error(layout, session_id))
 }
 
-fn io_error(layout: &Layout, session_id: &str, source: io::Error) -> StoreError {
-    StoreError::Io { doing: "record given memories in", path: layout.session_file(session_id, GIVEN), source }
+fn io_error(layout: &Layout, session_id: &str) -> impl FnOnce(io::Error) -> StoreError {
+    StoreError::io("record given memories in", layout.session_file(session_id, GIVEN))
 }
 
 #[cfg(test)]
