@@ -49,7 +49,6 @@ const CHECKED_SESSIONS: usize = 3;
 pub struct SessionRecord {
     pub id: String,
     pub started: Moment,
-    pub ended: Moment,
     /// The first prompt that asked for something.
     pub title: Option<String>,
     /// The answer of the last turn that changed files, or else the last answer, and when it was given.
@@ -64,16 +63,15 @@ pub struct SessionRecord {
     pub commands: Vec<String>,
     /// Failures, and what resolved them.
     pub failures: Vec<FailureRecord>,
-    /// The number of conclusions.
-    pub conclusions: usize,
+    pub has_conclusions: bool,
     pub metadata: SessionMetadata,
 }
 
-/// A failure, and whether it is resolved.
+/// A failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureRecord {
     pub text: String,
-    pub is_resolved: bool,
+    /// The files whose change resolved it, perhaps none that are known, or `None` while it is open.
     pub resolved_by: Option<String>,
 }
 
@@ -217,7 +215,6 @@ impl SessionRecord {
         Ok(Some(Self {
             id: session.id,
             started: session.started,
-            ended: session.ended,
             title,
             outcome,
             reports: of_kind(MemoryType::SubagentResult)
@@ -227,7 +224,7 @@ impl SessionRecord {
             files: session.files,
             commands,
             failures: of_kind(MemoryType::Error).map(|row| failure(row, &memories)).collect(),
-            conclusions: memories.iter().filter(|row| is_conclusion(row)).count(),
+            has_conclusions: memories.iter().any(is_conclusion),
             metadata: metadata.map(SessionMetadata::of).unwrap_or_default(),
             turns,
         }))
@@ -239,7 +236,7 @@ impl SessionRecord {
         !self.files.is_empty()
             || !self.commands.is_empty()
             || !self.failures.is_empty()
-            || self.conclusions > 0
+            || self.has_conclusions
             || self.turns.iter().any(is_answered)
             || self.unfinished().is_some()
     }
@@ -287,10 +284,10 @@ impl SessionRecord {
 
 impl FailureRecord {
     fn describe(&self) -> String {
-        match (self.is_resolved, &self.resolved_by) {
-            (false, _) => format!("{} (open)", self.text),
-            (true, Some(by)) => format!("{} (resolved: {by})", self.text),
-            (true, None) => format!("{} (resolved)", self.text),
+        match self.resolved_by.as_deref() {
+            None => format!("{} (open)", self.text),
+            Some("") => format!("{} (resolved)", self.text),
+            Some(by) => format!("{} (resolved: {by})", self.text),
         }
     }
 }
@@ -302,12 +299,7 @@ pub fn composed_summaries(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<
         session_id: Some(session_id.to_owned()),
         ..MemoryFilter::default()
     };
-    Ok(rows.list(&filter, READ_MEMORIES)?.into_iter().filter(is_composed).collect())
-}
-
-/// Whether we composed a summary, not a model or a person.
-pub(crate) fn is_composed(row: &MemoryRow) -> bool {
-    row.memory.is_composed_summary()
+    Ok(rows.list(&filter, READ_MEMORIES)?.into_iter().filter(|row| row.memory.is_composed_summary()).collect())
 }
 
 fn is_conclusion(row: &MemoryRow) -> bool {
@@ -316,12 +308,10 @@ fn is_conclusion(row: &MemoryRow) -> bool {
 
 /// Returns a summary that a model or a person wrote, for a session without an answer.
 fn written_summary(memories: &[MemoryRow]) -> Option<(String, (i64, i64))> {
-    let is_summary = |row: &&MemoryRow| row.memory.kind == MemoryType::SessionSummary && !is_composed(row);
-    memories
-        .iter()
-        .rev()
-        .find(is_summary)
-        .and_then(|row| Some((gist(&row.memory.content, LONGEST_OUTCOME)?, row.order())))
+    let is_written =
+        |row: &&MemoryRow| row.memory.kind == MemoryType::SessionSummary && !row.memory.is_composed_summary();
+    let row = memories.iter().rfind(is_written)?;
+    Some((gist(&row.memory.content, LONGEST_OUTCOME)?, row.order()))
 }
 
 /// Returns a failure of a session, and the files that were changed between it and the success that resolved it.
@@ -340,8 +330,7 @@ fn failure(row: &MemoryRow, memories: &[MemoryRow]) -> FailureRecord {
             files.push(file);
         }
     }
-    let resolved_by = (!files.is_empty()).then(|| files.join(", "));
-    FailureRecord { text, is_resolved: row.state.phase != Phase::Open, resolved_by }
+    FailureRecord { text, resolved_by: (row.state.phase != Phase::Open).then(|| files.join(", ")) }
 }
 
 /// Joins the first items, and says how many more there are.

@@ -1,5 +1,6 @@
 //! Finds the turns of a session, what each asked and answered, and what they are about.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::host::choice::answer_before_choice;
@@ -121,13 +122,6 @@ pub(super) fn topics(turns: &[TurnRecord]) -> Vec<String> {
         }
     }
     let mut common: Vec<(String, Seen)> = seen.into_iter().filter(|(_, seen)| seen.texts >= TOPIC_TEXTS).collect();
-    common.sort_by(|(a, left), (b, right)| {
-        right
-            .texts
-            .cmp(&left.texts)
-            .then(right.is_name.cmp(&left.is_name))
-            .then(b.chars().count().cmp(&a.chars().count()))
-            .then(a.cmp(b))
-    });
+    common.sort_by_cached_key(|(term, seen)| (Reverse((seen.texts, seen.is_name, term.chars().count())), term.clone()));
     common.into_iter().take(MOST_TOPICS).map(|(term, _)| clean_line(&term)).collect()
 }

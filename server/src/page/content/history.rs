@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use chrono::{Datelike as _, Days, NaiveDate, NaiveTime, TimeDelta};
-use schema::host::session_record::{FailureRecord, SessionRecord};
+use schema::host::session_record::SessionRecord;
 use schema::log::LogKind;
 use schema::model::moment::Moment;
 use schema::privacy::output_text::clean_line;
@@ -183,14 +183,12 @@ pub(in crate::page) fn session(
     rows.reverse();
     let is_cut = session.memories > MEMORIES as u64;
     let memories = rows.iter().map(MemoryItem::of_row);
-    let failure = |failure: &FailureRecord| {
-        (failure.text.clone(), failure.is_resolved.then(|| failure.resolved_by.clone().unwrap_or_default()))
-    };
+    let failures = record.iter().flat_map(|record| &record.failures);
     Ok(OpenedSession {
         session: SessionItem::of_row(&session),
         outcome: record.as_ref().and_then(|record| Some(record.outcome.as_ref()?.0.clone())),
         open_steps: record.iter().flat_map(|record| &record.open_steps).cloned().collect(),
-        failures: record.iter().flat_map(|record| &record.failures).map(failure).collect(),
+        failures: failures.map(|failure| (failure.text.clone(), failure.resolved_by.clone())).collect(),
         memories: memories.filter(|memory| !hidden.contains(&memory.id)).collect(),
         is_cut,
     })
