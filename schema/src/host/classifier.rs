@@ -139,17 +139,19 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
     let asks = message.iter().any(|judged| judged.is_question);
     let least_plain = if asks { LEAST_PLAIN_WITH_QUESTION } else { LEAST_PLAIN };
     let is_listed = |judged: &Judged| {
-        is_below_steps(text, message, judged) && !cues::is_no_step(&text[judged.sentence.range.clone()])
+        text_before(text, message, judged).is_some_and(cues::is_steps_heading)
+            && !cues::is_no_step(&text[judged.sentence.range.clone()])
     };
     let first_listed = message.iter().position(is_listed).unwrap_or_default();
     for (index, (judged, probabilities)) in message.iter().zip(probabilities).enumerate() {
         let range = judged.sentence.range.clone();
         let sentence = &text[range.clone()];
-        let step = is_listed_step(text, message, judged).then_some(OPEN_STEP);
+        let before = text_before(text, message, judged);
+        let step = is_listed_step(judged, before).then_some(OPEN_STEP);
         if is_excluded(sentence, judged, step, retraction) {
             continue;
         }
-        let judged_kind = judge_sentence(text, message, judged, probabilities, step, least_plain, least);
+        let judged_kind = judge_sentence(sentence, before, judged, probabilities, step, least_plain, least);
         let Some((class, confidence)) = judged_kind else { continue };
         // A list of open steps repeats what the sentences before it say is missing.
         let is_repeated = || index < first_listed && step.is_none() && !cues::begins_with_steps_heading(sentence);
@@ -160,8 +162,8 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
         let kind = KINDS[class];
         let has_cue = confidence < least[class] && cues::has_cue(class, sentence);
         let needed = if has_cue { least[class] * WITH_CUE } else { least[class] };
-        let passage = judged.sentence.passage;
-        let previous = last.filter(|last| last.index + 1 == index && last.passage == passage);
+        let is_previous = |at: usize| at + 1 == index && message[at].sentence.passage == judged.sentence.passage;
+        let previous = last.filter(|last| is_previous(last.index));
         let is_reason = previous.is_some() && plain::is_reason(sentence);
         let continued = previous.zip(found.last_mut().filter(|before| before.kind == kind || is_reason));
         if let Some((previous, before)) = continued {
@@ -174,10 +176,10 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
                 before.confidence = before.confidence.max(confidence);
                 before.text = text[before.range.clone()].to_owned();
             }
-            last = Some(LastAccepted { index, passage, sentences: previous.sentences + 1 });
+            last = Some(LastAccepted { index, sentences: previous.sentences + 1 });
         } else if confidence >= needed {
             found.push(Conclusion { kind, text: sentence.to_owned(), range, confidence });
-            last = Some(LastAccepted { index, passage, sentences: 1 });
+            last = Some(LastAccepted { index, sentences: 1 });
         }
     }
     found.into_iter().flat_map(|conclusion| separate(text, conclusion)).collect()
@@ -187,7 +189,6 @@ fn accepted(text: &str, message: &[Judged], probabilities: &[Probabilities], lea
 #[derive(Debug, Clone, Copy)]
 struct LastAccepted {
     index: usize,
-    passage: usize,
     /// The number of this sentence in its conclusion, from 1.
     sentences: usize,
 }
@@ -209,19 +210,18 @@ fn is_excluded(sentence: &str, judged: &Judged, step: Option<usize>, retraction:
 
 /// Returns the class of a sentence and its confidence, or `None` if the sentence is certainly no conclusion.
 fn judge_sentence(
-    text: &str,
-    message: &[Judged],
+    sentence: &str,
+    before: Option<&str>,
     judged: &Judged,
     probabilities: &Probabilities,
     step: Option<usize>,
     least_plain: f32,
     least: &[f32; 6],
 ) -> Option<(usize, f32)> {
-    let sentence = &text[judged.sentence.range.clone()];
     let is_japanese = sentence.chars().any(is_kana);
-    let is_plain_step = step.is_some() && is_below_steps(text, message, judged)
+    let is_plain_step = step.is_some() && before.is_some_and(cues::is_steps_heading)
         || cues::begins_with_steps_heading(sentence)
-        || is_counted_before(text, message, judged);
+        || before.is_some_and(cues::counts_steps);
     let stated = match is_japanese {
         false if is_plain_step => Some(OPEN_STEP),
         true => step.or_else(|| cues::japanese_kind(sentence)),
@@ -268,23 +268,16 @@ fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, 
     cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= LEAST_STATED)
 }
 
+/// Returns the sentence before another one, or the line that introduces its list.
+fn text_before<'t>(text: &'t str, message: &[Judged], judged: &Judged) -> Option<&'t str> {
+    let before = message.get(judged.before?)?;
+    Some(&text[before.sentence.range.clone()])
+}
+
 /// Whether a sentence is an item in a list of open steps.
-fn is_listed_step(text: &str, message: &[Judged], judged: &Judged) -> bool {
+fn is_listed_step(judged: &Judged, before: Option<&str>) -> bool {
     let is_item = matches!(judged.sentence.place, Place::Item | Place::OpenItem) && judged.sentence.lead.is_some();
-    let lead = judged.before.filter(|_| is_item).and_then(|lead| message.get(lead));
-    lead.is_some_and(|lead| cues::introduces_steps(&text[lead.sentence.range.clone()]))
-}
-
-/// Whether the line that introduces a list says nothing else than that open steps follow: "To do:".
-fn is_below_steps(text: &str, message: &[Judged], judged: &Judged) -> bool {
-    let lead = judged.before.and_then(|lead| message.get(lead));
-    lead.is_some_and(|lead| cues::is_steps_heading(&text[lead.sentence.range.clone()]))
-}
-
-/// Whether the sentence before it says how many open steps it names.
-fn is_counted_before(text: &str, message: &[Judged], judged: &Judged) -> bool {
-    let before = judged.before.and_then(|before| message.get(before));
-    before.is_some_and(|before| cues::counts_steps(&text[before.sentence.range.clone()]))
+    is_item && before.is_some_and(cues::introduces_steps)
 }
 
 fn fits(text: &str, least_columns: usize) -> bool {

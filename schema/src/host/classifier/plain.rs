@@ -95,7 +95,7 @@ static OBLIGATIONS: WordList = WordList::words("always must never should 금지 
 /// Returns the kind of conclusion that a person states in plain words, as an index of `KINDS`.
 pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
     let folded = in_lower_case(sentence).replace("let us ", "let's ");
-    let said = without_topic(without_lead_ins(folded.trim_start_matches(['-', '*', ' '])));
+    let said = without_topic(without_lead_ins(&folded));
     if is_rule_of_order(said) {
         return Some(CONVENTION);
     }
@@ -112,7 +112,7 @@ pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
 /// words say more.
 pub(super) fn kind_to_remember(sentence: &str) -> Option<usize> {
     let folded = in_lower_case(sentence);
-    let said = without_lead_ins(folded.trim_start_matches(['-', '*', ' ']));
+    let said = without_lead_ins(&folded);
     let rest = KEEP.iter().find_map(|opening| said.strip_prefix(opening))?;
     let plain = || if has_listed(&OBLIGATIONS, rest) { CONVENTION } else { LEARNING };
     Some(plain_kind(rest).or_else(|| stated_kind(rest)).unwrap_or_else(plain))
@@ -129,7 +129,7 @@ pub(super) fn is_preference(sentence: &str) -> bool {
     static KOREAN_PREFERS: WordList = WordList::phrases("선호해|선호해요|선호합니다|선호한다|선호함");
     static KOREAN_BETTER: WordList = WordList::phrases("좋아|좋아요|좋습니다|좋다|더 편해|더 편해요|낫다|나아|나아요");
     let folded = in_lower_case(sentence);
-    let said = without_lead_ins(folded.trim_start_matches(['-', '*', ' ']));
+    let said = without_lead_ins(&folded);
     let said = FROM_NOW.iter().find_map(|opening| said.strip_prefix(opening)).unwrap_or(said);
     if has_listed(&DOUBTS, said) {
         return false;
@@ -147,7 +147,7 @@ pub(super) fn is_request(sentence: &str) -> bool {
          rewrite |run |write ",
     );
     let folded = sentence.to_lowercase();
-    ORDERS.begins(without_lead_ins(folded.trim_start_matches(['-', '*', ' '])))
+    ORDERS.begins(without_lead_ins(&folded))
 }
 
 /// Returns the start of the last clause that takes back what was said before it, in bytes.
@@ -257,7 +257,7 @@ fn without_topic(said: &str) -> &str {
 }
 
 fn without_lead_ins(said: &str) -> &str {
-    let mut rest = said;
+    let mut rest = said.trim_start_matches(['-', '*', ' ']);
     while let Some(after) = LEAD_INS.iter().find_map(|lead_in| {
         let after = rest.strip_prefix(lead_in)?;
         after.starts_with([',', '.', ' ', '!']).then(|| after.trim_start_matches([',', '.', ' ', '!']))

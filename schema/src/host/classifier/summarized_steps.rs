@@ -46,10 +46,8 @@ pub(crate) fn summarized_steps(text: &str) -> Vec<Range<usize>> {
         }
         // Below another heading, it is a quoted prompt or a remark on a file.
         let begins = begins_with_steps_heading(said) && indent == 0;
-        if begins && !section.has(&sentence, indent) {
-            section = SummaryPart::Step(sentence.passage);
-        } else if !section.has(&sentence, indent) {
-            section = SummaryPart::Other;
+        if !section.has(&sentence, indent) {
+            section = if begins { SummaryPart::Step(sentence.passage) } else { SummaryPart::Other };
         }
         if names_no_step(said) || is_no_step(said) {
             empty = Some(sentence.passage);
