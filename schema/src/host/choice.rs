@@ -17,7 +17,7 @@ use crate::prose::small_talk::is_small_talk;
 use crate::prose::terms::{is_hangul, terms};
 pub use agreement::agrees;
 use agreement::{recommendation, without_agreement};
-use amount::corrected;
+use amount::{corrected, only};
 pub(super) use options::before_lettered_options;
 use options::{
     LONGEST_OPTION, LONGEST_QUESTION, ListedOption, announces_steps, before_options, last_question, options,
@@ -329,16 +329,15 @@ fn find_option<'o>(place: &OptionPlace, options: &'o [ListedOption]) -> Option<&
         OptionPlace::Last => options.last(),
         OptionPlace::Label(label) => {
             let by_number = || nth(label.to_digit(10)?.try_into().ok()?);
-            options.iter().find(|option| option.label.chars().eq([*label])).or_else(by_number)
+            options.iter().find(|option| option.label == *label).or_else(by_number)
         }
     }
 }
 
 /// Returns the only option that a clause names.
 fn named_option(clause: &str, options: &[ListedOption]) -> Option<String> {
-    let mut fitting = options.iter().filter(|option| options.len() >= 2 && names_all(clause, &option.text));
-    let option = fitting.next()?;
-    fitting.next().is_none().then(|| option.text.clone())
+    let fitting = options.iter().filter(|option| options.len() >= 2 && names_all(clause, &option.text));
+    only(fitting).map(|option| option.text.clone())
 }
 
 /// Whether all terms of a clause are in a text, apart from words of agreement.

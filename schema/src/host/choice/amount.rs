@@ -15,10 +15,7 @@ struct Amount {
 ///
 /// Only a sentence with one amount and without terms of its own changes one, so that a remark about something else does not.
 pub(super) fn corrected(option: String, rest: &str) -> String {
-    sentences(rest).into_iter().fold(option, |option, sentence| {
-        let Some(changed) = with_amount_of(&option, sentence) else { return option };
-        changed
-    })
+    sentences(rest).into_iter().fold(option, |option, sentence| with_amount_of(&option, sentence).unwrap_or(option))
 }
 
 fn with_amount_of(option: &str, sentence: &str) -> Option<String> {
@@ -31,7 +28,7 @@ fn with_amount_of(option: &str, sentence: &str) -> Option<String> {
 }
 
 /// Returns the only item.
-fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+pub(super) fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
     let item = items.next()?;
     items.next().is_none().then_some(item)
 }

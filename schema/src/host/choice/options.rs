@@ -15,9 +15,9 @@ const ASKED_WITHIN: usize = 300;
 /// The most options of a list.
 const MOST_OPTIONS: usize = 9;
 
-/// An option of a list: its label in lower case, and its text.
+/// An option of a list: its label in lower case or its bullet, and its text.
 pub(super) struct ListedOption {
-    pub(super) label: String,
+    pub(super) label: char,
     pub(super) text: String,
 }
 
@@ -28,10 +28,10 @@ pub(super) fn options(answer: &str) -> Vec<ListedOption> {
     let (mut lead, mut line_before) = ("", "");
     for line in answer.lines().flat_map(split_at_labels).filter(|line| !line.trim().is_empty()) {
         let bullet = || line.trim_start().strip_prefix("- ").filter(|_| presents_alternatives(line_before));
-        let bulleted = || bullet().map(|text| (String::new(), shortened(&clean_line(text), LONGEST_OPTION)));
+        let bulleted = || bullet().map(|text| ('-', shortened(&clean_line(text), LONGEST_OPTION)));
         match labelled(line).or_else(bulleted) {
             Some((label, text)) => {
-                if is_first_label(&label) || lead != line_before {
+                if is_first_label(label) || lead != line_before {
                     found.clear();
                     lead = line_before;
                 }
@@ -50,7 +50,7 @@ pub(super) fn options(answer: &str) -> Vec<ListedOption> {
 
 /// Returns the part of an answer before its options.
 pub(super) fn before_options(answer: &str) -> &str {
-    let is_first = |line: &&str| labelled(line).is_some_and(|(label, _)| is_first_label(&label));
+    let is_first = |line: &&str| labelled(line).is_some_and(|(label, _)| is_first_label(label));
     let first = answer.lines().flat_map(split_at_labels).find(is_first);
     let sentence = || options_of_sentence(answer).map(|(sentence, _)| sentence);
     first.or_else(sentence).and_then(|line| before(answer, line)).unwrap_or(answer)
@@ -60,8 +60,8 @@ fn before<'a>(answer: &'a str, part: &str) -> Option<&'a str> {
     answer.find(part).map(|at| &answer[..at])
 }
 
-fn is_first_label(label: &str) -> bool {
-    matches!(label, "1" | "a" | "가")
+fn is_first_label(label: char) -> bool {
+    matches!(label, '1' | 'a' | '가')
 }
 
 /// Returns the last sentence that names two options, and these: "Two ways: store every snapshot, or recompute them."
@@ -69,11 +69,11 @@ fn options_of_sentence(answer: &str) -> Option<(&str, [ListedOption; 2])> {
     let named = |sentence: &&str| -> Option<[ListedOption; 2]> {
         let (lead, listed) = sentence.split_once(": ")?;
         let (first, second) = listed.split_once(", or ").filter(|_| presents_alternatives(lead))?;
-        let option = |label: &str, text: &str| {
+        let option = |label, text: &str| {
             let text = clean_line(text.trim_end().trim_end_matches('.'));
-            ListedOption { label: label.to_owned(), text: shortened(&text, LONGEST_OPTION) }
+            ListedOption { label, text: shortened(&text, LONGEST_OPTION) }
         };
-        Some([option("1", first), option("2", second)])
+        Some([option('1', first), option('2', second)])
     };
     sentences(answer).into_iter().rev().find_map(|sentence| Some((sentence, named(&sentence)?)))
 }
@@ -86,7 +86,7 @@ pub(in crate::host) fn before_lettered_options(answer: &str) -> &str {
     if !presents_alternatives(answer) && !asks() {
         return answer;
     }
-    let is_lettered = |part: &&str| labelled(part).is_some_and(|(label, _)| label != "1" && is_first_label(&label));
+    let is_lettered = |part: &&str| labelled(part).is_some_and(|(label, _)| label != '1' && is_first_label(label));
     let first = answer.lines().filter(|line| !announces_steps(line)).find_map(|line| {
         let parts = split_at_labels(line);
         (parts.len() > 1).then(|| parts.into_iter().find(is_lettered)).flatten()
@@ -152,7 +152,7 @@ static STEPS: WordList = WordList::phrases(
 );
 
 /// Parses a line such as `2. text`, `- **B)** text`, `(가) text` or `Option A: text`.
-fn labelled(line: &str) -> Option<(String, String)> {
+fn labelled(line: &str) -> Option<(char, String)> {
     let line = line.trim_start().trim_start_matches(['-', '*', '#', ' ']);
     let line = ["Option ", "option ", "옵션 ", "방안 "].iter().find_map(|word| line.strip_prefix(word)).unwrap_or(line);
     let (line, ends): (&str, &[char]) = line.strip_prefix('(').map_or((line, &['.', ')', ':']), |line| (line, &[')']));
@@ -161,7 +161,7 @@ fn labelled(line: &str) -> Option<(String, String)> {
     let rest = line[label.len_utf8()..].strip_prefix(ends)?;
     let text = clean_line(&rest.replace("**", ""));
     (is_label && rest.starts_with([' ', '*']) && !text.is_empty())
-        .then(|| (label.to_ascii_lowercase().to_string(), shortened(&text, LONGEST_OPTION)))
+        .then(|| (label.to_ascii_lowercase(), shortened(&text, LONGEST_OPTION)))
 }
 
 /// Returns the question at the end of a text.
