@@ -59,7 +59,7 @@ pub(crate) fn pending_sentences(text: &str, speaker: Speaker) -> Vec<Range<usize
 fn is_own_statement(text: &str, sentence: &Range<usize>, speaker: Speaker) -> bool {
     let said = &text[sentence.clone()];
     !is_no_statement(said)
-        && !is_pasted(text, sentence.clone())
+        && !is_pasted(text, sentence)
         // "Then only the menu is left" is about tasks.
         && !names_everything_left(said)
         && (speaker == Speaker::Person || !is_offered(said, text))
@@ -82,7 +82,7 @@ fn is_no_statement(text: &str) -> bool {
 }
 
 /// Whether a sentence is in lines of a brief or a daily log, which are known already or imitated.
-fn is_pasted(text: &str, sentence: Range<usize>) -> bool {
+fn is_pasted(text: &str, sentence: &Range<usize>) -> bool {
     let start = text[..sentence.start].rfind('\n').map_or(0, |newline| newline + 1);
     let end = text[sentence.end..].find('\n').map_or(text.len(), |newline| sentence.end + newline);
     let mut lines = text[start..end].lines();
@@ -123,7 +123,8 @@ pub fn drafts_of_prompt(
     before: &LastTurn,
     sanitizer: &Sanitizer,
 ) -> Vec<Draft> {
-    let own = drafts_by(Speaker::Person, said_in, [prompt], sanitizer);
+    let own = conclusions(prompt, Speaker::Person, sanitizer).into_iter();
+    let mut own = distinct(said_in, own.map(|found| (found.kind, found.text)));
     if [prompt, &before.prompt, &before.answer].iter().any(|text| text.len() > LONGEST_TEXT) {
         return own;
     }
@@ -137,9 +138,9 @@ pub fn drafts_of_prompt(
         return own;
     }
     // The choice contains the rest of the prompt.
-    let others = own.into_iter().filter(|draft| draft.kind != MemoryType::Decision && !picked.contains(&draft.content));
-    let others: Vec<Draft> = others.collect();
-    [said_in.draft(MemoryType::Decision, picked)].into_iter().chain(others).collect()
+    own.retain(|draft| draft.kind != MemoryType::Decision && !picked.contains(&draft.content));
+    own.insert(0, said_in.draft(MemoryType::Decision, picked));
+    own
 }
 
 /// Returns drafts of what a turn concludes: the decisions of a person who picked options, and the conclusions of the agent.
@@ -155,7 +156,7 @@ pub fn drafts_of_summary(said_in: &ConclusionSource<'_>, summary: &str, sanitize
     }
     let clean = sanitizer.clean(summary).text;
     let steps = summarized_steps(&clean).into_iter();
-    let own = steps.filter(|step| !is_no_statement(&clean[step.clone()]) && !is_pasted(&clean, step.clone()));
+    let own = steps.filter(|step| !is_no_statement(&clean[step.clone()]) && !is_pasted(&clean, step));
     distinct(said_in, own.map(|step| (MemoryType::Task, clean[step].to_owned())))
 }
 
@@ -165,16 +166,7 @@ pub fn drafts<'t>(
     texts: impl IntoIterator<Item = &'t str>,
     sanitizer: &Sanitizer,
 ) -> Vec<Draft> {
-    drafts_by(Speaker::Agent, said_in, texts, sanitizer)
-}
-
-fn drafts_by<'t>(
-    speaker: Speaker,
-    said_in: &ConclusionSource<'_>,
-    texts: impl IntoIterator<Item = &'t str>,
-    sanitizer: &Sanitizer,
-) -> Vec<Draft> {
-    let found = texts.into_iter().flat_map(|text| conclusions(text, speaker, sanitizer));
+    let found = texts.into_iter().flat_map(|text| conclusions(text, Speaker::Agent, sanitizer));
     distinct(said_in, found.map(|found| (found.kind, found.text)))
 }
 
