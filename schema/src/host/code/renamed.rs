@@ -91,13 +91,9 @@ impl RenamedFiles {
         if self.known_at.replace(files.made_at) != Some(files.made_at) {
             self.known.clear();
         }
-        let known = self.known.get(anchor).cloned();
-        let path = known.unwrap_or_else(|| files.find(anchor, since, &self.root, &self.sanitizer));
-        self.known.insert(anchor.clone(), path.clone());
-        match path.filter(|path| self.root.join(path).is_file()) {
-            Some(path) => RenameResult::Now(path),
-            None => RenameResult::Gone,
-        }
+        let find = || files.find(anchor, since, &self.root, &self.sanitizer);
+        let path = self.known.entry(anchor.clone()).or_insert_with(find).clone();
+        path.filter(|path| self.root.join(path).is_file()).map_or(RenameResult::Gone, RenameResult::Now)
     }
 
     /// Returns the list of files, and renews it if it is old or contains the `missing` file. Returns `None` while a thread renews it.
@@ -167,13 +163,12 @@ impl FileList {
 
     fn find(&self, anchor: &CodeAnchor, since: Moment, root: &Path, sanitizer: &Sanitizer) -> Option<String> {
         let name = anchor.path.rsplit('/').next().unwrap_or(&anchor.path);
-        let same_size = self.by_size.get(&anchor.size).into_iter().flatten();
-        let same_name = self.by_name.get(name).into_iter().flatten();
+        let same_size = self.by_size.get(&anchor.size).filter(|_| anchor.size >= SMALLEST_FILE);
         let has_same_bytes = |bytes: &[u8]| anchor.hash.as_ref().is_some_and(|hash| *hash == hash_bytes(bytes));
         let has_same_lines =
             |bytes: &[u8]| anchor.symbol.as_ref().is_some_and(|symbol| find_same_lines(bytes, symbol).is_some());
-        let only = |paths: &mut dyn Iterator<Item = &String>, is_same: &dyn Fn(&[u8]) -> bool| -> Option<String> {
-            let mut holding = paths.take(MOST_COMPARED).filter(|path| {
+        let only = |paths: Option<&Vec<String>>, is_same: &dyn Fn(&[u8]) -> bool| {
+            let mut holding = paths.into_iter().flatten().take(MOST_COMPARED).filter(|path| {
                 let file = root.join(path);
                 may_be_renamed(&file, since)
                     && regular_file::read(&file, LARGEST_FILE).is_ok_and(|bytes| is_same(&bytes))
@@ -182,9 +177,7 @@ impl FileList {
             let found = holding.next()?.clone();
             holding.next().is_none().then_some(found)
         };
-        let is_telling = anchor.size >= SMALLEST_FILE;
-        let of_size = is_telling.then(|| only(&mut same_size.into_iter(), &has_same_bytes)).flatten();
-        of_size.or_else(|| only(&mut same_name.into_iter(), &has_same_lines))
+        only(same_size, &has_same_bytes).or_else(|| only(self.by_name.get(name), &has_same_lines))
     }
 }
 
