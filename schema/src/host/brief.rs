@@ -23,7 +23,8 @@ use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::store::{Store, StoreError};
 
-use budget::{BriefSection, Filled, LONGEST_LINE, fill};
+pub use budget::Brief;
+use budget::{BriefSection, LONGEST_LINE, fill};
 use knowledge::Knowledge;
 use turns::{FEW_TURNS, MOST_TURNS};
 use validity::Validity;
@@ -51,13 +52,6 @@ pub struct BriefRequest<'a> {
     pub finds_conclusions: bool,
     /// The most characters.
     pub size: usize,
-}
-
-/// A brief, and the memories that it shows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Brief {
-    pub text: String,
-    pub ids: Vec<String>,
 }
 
 /// Returns the brief for a session, or `None` if there is nothing to show.
@@ -122,7 +116,7 @@ pub fn brief(store: &Store, request: &BriefRequest<'_>) -> Result<Option<Brief>,
     if has_space(&sections) {
         sections.extend(work::older(rows, session_id, found, &knowledge)?);
     }
-    let Filled { text, ids } = fill(sections, space);
+    let Brief { text, ids } = fill(sections, space);
     Ok((!text.is_empty()).then(|| Brief { text: opening + &text + CLOSING, ids }))
 }
 

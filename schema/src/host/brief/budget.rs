@@ -75,16 +75,16 @@ impl BriefSection {
     }
 }
 
-/// The text of sections within a limit, and the ids in it.
+/// A brief, or the sections in it, and the memories that it shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Filled {
-    pub(super) text: String,
-    pub(super) ids: Vec<String>,
+pub struct Brief {
+    pub text: String,
+    pub ids: Vec<String>,
 }
 
 /// First gives each section its share, then gives the rest to the sections in order, fillers last. Sections keep their order, and an
 /// empty section has no heading.
-pub(super) fn fill(mut sections: Vec<BriefSection>, size: usize) -> Filled {
+pub(super) fn fill(mut sections: Vec<BriefSection>, size: usize) -> Brief {
     sections.retain(|section| !section.lines.is_empty());
     let shares: usize = sections.iter().map(|section| section.share).sum();
     // How many lines of each section are shown.
@@ -107,7 +107,7 @@ pub(super) fn fill(mut sections: Vec<BriefSection>, size: usize) -> Filled {
     if shown.iter().all(|count| *count == 0) {
         return beginning(sections, size);
     }
-    let mut filled = Filled::default();
+    let mut filled = Brief::default();
     for (section, count) in sections.into_iter().zip(shown).filter(|(_, count)| *count > 0) {
         if !section.heading.is_empty() {
             filled.text.push_str(section.heading);
@@ -123,9 +123,9 @@ pub(super) fn fill(mut sections: Vec<BriefSection>, size: usize) -> Filled {
 }
 
 /// Returns the beginning of the first line. In a brief of a few hundred characters, no line may fit.
-fn beginning(sections: Vec<BriefSection>, size: usize) -> Filled {
+fn beginning(sections: Vec<BriefSection>, size: usize) -> Brief {
     let first = sections.into_iter().flat_map(|section| section.lines).next().filter(|_| size >= SHORTEST_LINE);
-    first.map_or_else(Filled::default, |line| Filled {
+    first.map_or_else(Brief::default, |line| Brief {
         text: shortened(&line.text, size - 1) + "\n",
         ids: line.id.into_iter().collect(),
     })
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn section_without_lines_has_no_heading() {
-        assert_eq!(fill(vec![section("a", 33, 9)], 8), Filled::default());
+        assert_eq!(fill(vec![section("a", 33, 9)], 8), Brief::default());
     }
 
     #[test]

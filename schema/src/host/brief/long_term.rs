@@ -28,12 +28,6 @@ const LONGEST_LINE: usize = 600;
 /// Shown if the file has more. The server's instructions and the snippet for `CLAUDE.md` mention it.
 pub(super) const MORE: &str = "more: memory_load";
 
-/// A line of the file without our comment, and the id in the comment.
-struct Written {
-    text: String,
-    id: Option<String>,
-}
-
 /// Returns the section about `MEMORY.md`, without entries that newer ones replace.
 pub(super) fn section(layout: &Layout, rows: Rows<'_>, knowledge: &Knowledge) -> rusqlite::Result<BriefSection> {
     let (text, has_more) = beginning(layout);
@@ -78,9 +72,9 @@ fn beginning(layout: &Layout) -> (String, bool) {
     (text[..whole].to_owned(), has_more)
 }
 
-/// Returns the lines that have text, without comments. A comment that the file never closes is text, because it would hide the rest of the
+/// Returns the lines that have text, without comments, and the ids in the comments. A comment that the file never closes is text, because it would hide the rest of the
 /// file; if the file has more than this text, it may close the comment there.
-fn written(text: &str, has_more: bool) -> Vec<Written> {
+fn written(text: &str, has_more: bool) -> Vec<BriefLine> {
     let mut lines = Vec::new();
     let mut in_comment = false;
     let last_closing = if has_more { Some(text.len()) } else { text.rfind("-->") };
@@ -106,7 +100,7 @@ fn written(text: &str, has_more: bool) -> Vec<Written> {
         }
         let kept = clean_text(kept.trim_end()).into_owned();
         if !kept.trim().is_empty() {
-            lines.push(Written { text: kept, id });
+            lines.push(BriefLine { text: kept, id });
         }
     }
     lines
@@ -120,12 +114,12 @@ fn id_of(comment: &str) -> Option<String> {
 }
 
 /// Removes headings with nothing below them.
-fn without_empty_headings(lines: Vec<Written>) -> Vec<Written> {
-    let level = |line: &Written| {
+fn without_empty_headings(lines: Vec<BriefLine>) -> Vec<BriefLine> {
+    let level = |line: &BriefLine| {
         let marks = line.text.bytes().take_while(|byte| *byte == b'#').count();
         (marks > 0 && line.text[marks..].starts_with(' ')).then_some(marks)
     };
-    let mut kept: Vec<Written> = Vec::with_capacity(lines.len());
+    let mut kept: Vec<BriefLine> = Vec::with_capacity(lines.len());
     for line in lines.into_iter().rev() {
         let is_empty =
             level(&line).is_some_and(|own| kept.last().is_none_or(|next| level(next).is_some_and(|next| next <= own)));
