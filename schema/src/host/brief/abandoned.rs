@@ -151,23 +151,19 @@ impl Reverts {
         let reverted: Vec<String> = commands().flat_map(reverted_commits).collect();
         let is_moved = commands().any(moves_head);
         self.picked.extend(commands().flat_map(picked_commits));
-        if self.is_last_reverted && !reverted.is_empty() {
-            // The revert itself was reverted.
-            self.is_last_reverted = false;
+        let is_last = std::mem::take(&mut self.is_last_reverted);
+        // The revert itself was reverted.
+        if is_last && !reverted.is_empty() {
             return false;
         }
-        let is_last = std::mem::take(&mut self.is_last_reverted);
         // Short hashes may have different lengths.
         let is_same = |hash: &str, commit: &String| hash.starts_with(commit.as_str()) || commit.starts_with(hash);
         let is_undone =
             |(at, hash): (usize, &&str)| is_last && at == 0 || self.hashes.iter().any(|commit| is_same(hash, commit));
         let are_undone = !commits.is_empty() && commits.iter().enumerate().all(is_undone);
         // "HEAD" of a turn with commits of its own is one of these, and on another branch it is unknown.
-        self.is_last_reverted = if commits.is_empty() {
-            !is_moved && (is_last || reverted.iter().any(|commit| commit == "HEAD"))
-        } else {
-            false
-        };
+        let is_head_reverted = is_last || reverted.iter().any(|commit| commit == "HEAD");
+        self.is_last_reverted = commits.is_empty() && !is_moved && is_head_reverted;
         let picked = &self.picked;
         let is_gone = |commit: &String| commit != "HEAD" && !picked.iter().any(|other| is_same(other, commit));
         self.hashes.extend(reverted.into_iter().filter(is_gone));

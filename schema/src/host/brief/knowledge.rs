@@ -189,13 +189,9 @@ impl Knowledge {
         let open = self.of_kinds(&[MemoryType::Task]).filter(|entry| entry.row.is_open_task());
         let (old, listed): (Vec<&Entry>, Vec<&Entry>) =
             open.partition(|entry| entry.was_found_before(since) || self.abandoned.contains_source_of(&entry.row));
-        let mut lines: Vec<BriefLine> =
-            listed.iter().map(|task| memory_line("- [ ] ", &task.text, &task.row, "")).collect();
-        if !old.is_empty() {
-            let count = format!("- {} from earlier sessions, perhaps done: memory_search with type=task", old.len());
-            lines.push(count.into());
-        }
-        BriefSection::new("Open tasks", 500, lines)
+        let lines = listed.iter().map(|task| memory_line("- [ ] ", &task.text, &task.row, ""));
+        let count = format!("- {} from earlier sessions, perhaps done: memory_search with type=task", old.len());
+        BriefSection::new("Open tasks", 500, lines.chain((!old.is_empty()).then(|| count.into())))
     }
 
     /// Returns what holds for the project.

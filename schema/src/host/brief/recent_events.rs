@@ -51,18 +51,16 @@ impl RecentEvents {
             said.flat_map(|row| reversals_in(row).into_iter().map(|newer| (row.order(), newer))).collect();
         let changing: HashSet<(i64, i64)> = changes.iter().map(|(order, _)| *order).collect();
         for row in &self.tool_uses {
+            let edits = &row.memory.content;
             let asked = self.prompt_of(row);
-            if let Some(asked) = asked.filter(|asked| changing.contains(&asked.order())) {
-                let edited = changes_of_edits(&row.memory.content, &asked.memory.content);
-                changes.extend(edited.into_iter().map(|newer| (asked.order(), newer)));
-            }
-            if let Some(asked) = asked {
-                let restated = TurnEdits::of(&row.memory.content).restated(&asked.memory.content);
-                changes.extend(restated.into_iter().map(|newer| (asked.order(), newer)));
-            }
             // The answer to the same prompt may name what was removed.
             let order = asked.map_or(row.order(), MemoryRow::order);
-            changes.extend(names_of_removed_files(&row.memory.content).map(|newer| (order, newer)));
+            if let Some(asked) = asked.map(|asked| &asked.memory.content) {
+                let edited = changing.contains(&order).then(|| changes_of_edits(edits, asked));
+                let found = edited.into_iter().flatten().chain(TurnEdits::of(edits).restated(asked));
+                changes.extend(found.map(|newer| (order, newer)));
+            }
+            changes.extend(names_of_removed_files(edits).map(|newer| (order, newer)));
         }
         changes
     }
@@ -204,8 +202,10 @@ fn searched(row: &MemoryRow) -> &str {
 /// Returns what the beginning of a prompt or an answer gives up or changes.
 fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
     let text = searched(row);
-    let is_prompt = row.memory.kind == MemoryType::UserPrompt;
-    let left = || left_for_another(text).into_iter().chain(number_left_for(text));
-    let left: Vec<Statement> = if is_prompt { left().collect() } else { Vec::new() };
-    reversals(text).into_iter().chain(left).collect()
+    let mut found = reversals(text);
+    if row.memory.kind == MemoryType::UserPrompt {
+        found.extend(left_for_another(text));
+        found.extend(number_left_for(text));
+    }
+    found
 }
