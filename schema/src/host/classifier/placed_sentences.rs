@@ -44,9 +44,7 @@ pub fn placed_sentences(text: &str) -> Vec<PlacedSentence> {
     let mut reader = SentenceSplitter { text, ..SentenceSplitter::default() };
     let mut fence: Option<&str> = None;
     let mut start = 0;
-    let mut pasted = pasted_lines(text).into_iter();
-    for line in text.split_inclusive('\n') {
-        let is_pasted = pasted.next().unwrap_or_default();
+    for (line, is_pasted) in text.split_inclusive('\n').zip(pasted_lines(text)) {
         let trimmed = line.trim();
         let at = start + (line.len() - line.trim_start().len());
         start += line.len();
