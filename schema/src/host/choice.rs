@@ -205,12 +205,13 @@ pub fn picked_option(question: &str, answer: &str, description: &str) -> Option<
     if answer.is_empty() || is_small_talk(&answer) {
         return None;
     }
-    let description = shortened(description, LONGEST_OPTION);
-    let reason = Some(description.trim_end_matches('.')).filter(|text| !text.is_empty());
-    let reason = reason.map(|text| format!(", {}", without_capital(text)));
+    let reason = match shortened(description, LONGEST_OPTION).trim_end_matches('.') {
+        "" => String::new(),
+        text => format!(", {}", without_capital(text)),
+    };
     let opening = opening(&answer, question);
     let question = shortened(question, LONGEST_QUESTION);
-    Some(format!("{opening}: {}{} (asked: {question})", shortened(&answer, LONGEST_OPTION), reason.unwrap_or_default()))
+    Some(format!("{opening}: {}{reason} (asked: {question})", shortened(&answer, LONGEST_OPTION)))
 }
 
 /// Returns a text with a small first letter, unless it begins with a name such as `SQL`.
