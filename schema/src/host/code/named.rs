@@ -160,12 +160,7 @@ mod tests {
     fn paths_and_names_are_found(#[case] text: &str, #[case] paths: &[&str], #[case] names: &[&str]) {
         let NamedCode { paths: found, names: code } = NamedCode::in_text(text);
         let code: Vec<String> = code.into_iter().map(|name| name.text + ["?", "", "!"][name.form as usize]).collect();
-        assert_eq!(
-            (found, code),
-            (
-                paths.iter().map(|path| (*path).to_owned()).collect(),
-                names.iter().map(|name| (*name).to_owned()).collect()
-            )
-        );
+        assert_eq!(found, paths);
+        assert_eq!(code, names);
     }
 }
