@@ -109,10 +109,9 @@ pub fn find_choice(prompt: &str, before: &LastTurn) -> Option<String> {
 
 /// Whether a clause only names something that an answer presents as an alternative or recommends: "flat. box mutable captures".
 fn is_alternative(clause: &str, answer: &str) -> bool {
-    let parts = sentences(answer);
-    let presented = parts.iter().filter(|part| presents_alternatives(part)).any(|part| names_all(clause, part));
+    let is_presented = |part: &&str| presents_alternatives(part) && names_all(clause, part);
     let is_recommended = || recommendation(answer).is_some_and(|advice| names_all(clause, &advice));
-    !is_order(clause) && (presented || is_recommended())
+    !is_order(clause) && (sentences(answer).iter().any(is_presented) || is_recommended())
 }
 
 /// Whether a clause orders something: "run the tests", "테스트 돌려줘".

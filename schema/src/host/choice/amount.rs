@@ -40,10 +40,8 @@ fn amounts(text: &str) -> Vec<Amount> {
         let digits = text[start..].find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','));
         let number_end = digits.map_or(text.len(), |length| start + length);
         // `HTTP/2`, `v1.5` and `p-95` are names.
-        let is_part_of_name = text[..start]
-            .chars()
-            .next_back()
-            .is_some_and(|c| c.is_alphanumeric() || matches!(c, '/' | '-' | '_' | '.'));
+        let is_part_of_name =
+            text[..start].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '/' | '-' | '_' | '.'));
         at = number_end;
         if let Some((unit, end)) = unit_after(text, start, number_end).filter(|_| !is_part_of_name) {
             found.push(Amount { unit, at: start..end });
