@@ -70,11 +70,8 @@ static COMMON: WordList = WordList::words(
 /// Whether a text has a word that neither begins nor ends within a longer path or name.
 fn has_word(text: &str, word: &str) -> bool {
     let continues = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    !word.is_empty()
-        && text.match_indices(word).any(|(at, _)| {
-            let after = text[at + word.len()..].chars().next();
-            !text[..at].ends_with(continues) && !after.is_some_and(continues)
-        })
+    let is_whole = |at: usize| !text[..at].ends_with(continues) && !text[at + word.len()..].starts_with(continues);
+    !word.is_empty() && text.match_indices(word).any(|(at, _)| is_whole(at))
 }
 
 #[cfg(test)]

@@ -186,8 +186,7 @@ pub(super) fn has_cue(kind: usize, sentence: &str) -> bool {
 /// Whether a text has one of the listed cues. English ones must be whole words.
 pub(super) fn has_listed(cues: &WordList, text: &str) -> bool {
     let low = in_lower_case(text);
-    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    let is_whole =
-        |at: usize, end: usize| !is_word(low[..at].chars().next_back()) && !is_word(low[end..].chars().next());
+    let continues = |c: char| c.is_ascii_alphanumeric();
+    let is_whole = |at: usize, end: usize| !low[..at].ends_with(continues) && !low[end..].starts_with(continues);
     cues.iter().any(|cue| low.match_indices(cue).any(|(at, _)| !cue.is_ascii() || is_whole(at, at + cue.len())))
 }
