@@ -75,8 +75,8 @@ impl SourceFiles<'_> {
             return paths.iter().filter_map(|path| self.anchor(path, &named.names)).collect();
         }
         let files = edited.iter().filter_map(|path| self.find(path, &[])).take(MOST_EDITED);
-        let files: Vec<CodeAnchor> = files.filter_map(|path| self.anchor(&path, &named.names)).collect();
-        let (mut with_name, without): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.symbol.is_some());
+        let files = files.filter_map(|path| self.anchor(&path, &named.names));
+        let (mut with_name, without): (Vec<_>, Vec<_>) = files.partition(|file| file.symbol.is_some());
         if !with_name.is_empty() {
             with_name.truncate(MOST_ANCHORS);
             return with_name;
@@ -91,8 +91,7 @@ impl SourceFiles<'_> {
         let root = self.root.to_string_lossy().replace('\\', "/");
         let path = path.strip_prefix(&*root).map_or(path, |path| path.trim_start_matches('/'));
         let is_end = |whole: &&String| whole.strip_suffix(path).is_some_and(|before| before.ends_with('/'));
-        let whole = edited.iter().find(is_end).map(String::as_str);
-        [Some(path), whole].into_iter().flatten().find_map(|path| self.recordable(path))
+        self.recordable(path).or_else(|| self.recordable(edited.iter().find(is_end)?))
     }
 
     fn recordable(&self, path: &str) -> Option<String> {

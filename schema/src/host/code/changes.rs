@@ -176,20 +176,15 @@ impl ChangeDetector {
     fn find(&self, path: &str) -> Option<(PathBuf, Metadata)> {
         let mut file = self.root.clone();
         let mut is_linked = false;
-        let mut metadata = None;
         for part in path.split('/') {
             file.push(part);
-            let found = fs::symlink_metadata(&file).ok()?;
-            is_linked |= found.is_symlink();
-            metadata = Some(found);
+            is_linked |= fs::symlink_metadata(&file).ok()?.is_symlink();
         }
-        let metadata = if is_linked {
+        if is_linked {
             file = fs::canonicalize(&file).ok()?;
             fs::canonicalize(&self.root).ok().filter(|root| file.starts_with(root))?;
-            fs::metadata(&file).ok()?
-        } else {
-            metadata?
-        };
+        }
+        let metadata = fs::symlink_metadata(&file).ok()?;
         metadata.is_file().then_some((file, metadata))
     }
 }
