@@ -48,22 +48,15 @@ impl BriefSection {
 
     /// The characters of all its lines and the heading. An empty section has neither.
     pub(super) fn size(&self) -> usize {
-        if self.lines.is_empty() {
-            return 0;
-        }
-        self.heading_size() + self.lines.iter().map(|line| line.text.chars().count() + 1).sum::<usize>()
-    }
-
-    /// The characters of the heading.
-    fn heading_size(&self) -> usize {
-        if self.heading.is_empty() { 0 } else { self.heading.chars().count() + 2 }
+        self.show_more(&mut 0, usize::MAX)
     }
 
     /// Adds lines that fit within `allowed` characters to the first `shown` ones, and returns how many characters they take.
     fn show_more(&self, shown: &mut usize, allowed: usize) -> usize {
         let mut used = 0;
         for line in &self.lines[*shown..] {
-            let opening = if *shown == 0 { self.heading_size() } else { 0 };
+            let has_heading = *shown == 0 && !self.heading.is_empty();
+            let opening = if has_heading { self.heading.chars().count() + 2 } else { 0 };
             let cost = opening + line.text.chars().count() + 1;
             if used + cost > allowed {
                 break;
