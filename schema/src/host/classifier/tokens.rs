@@ -156,20 +156,11 @@ impl<V: Vocabulary> TokenReader<'_, V> {
 
     /// Splits letters and digits into runs of one class, and each run into pieces.
     fn runs(&mut self, text: &str) {
-        let mut start = 0;
-        let mut last = None;
-        for (at, c) in text.char_indices() {
-            let class = Class::of(c);
-            // A capital within a name begins a word.
-            let is_hump = c.is_uppercase() && last.is_some_and(|(_, before): (Class, char)| before.is_lowercase());
-            if last.is_some_and(|(before, _)| before != class) || is_hump {
-                self.run(&text[start..at]);
-                start = at;
-            }
-            last = Some((class, c));
-        }
-        if start < text.len() {
-            self.run(&text[start..]);
+        let letters: Vec<char> = text.chars().collect();
+        // A capital within a name begins a word.
+        let is_hump = |before: char, c: char| c.is_uppercase() && before.is_lowercase();
+        for run in letters.chunk_by(|before, c| Class::of(*before) == Class::of(*c) && !is_hump(*before, *c)) {
+            self.run(&String::from_iter(run));
         }
     }
 
