@@ -46,10 +46,8 @@ impl CodePlace<'_> {
     /// Returns the code that a text is about, and what is checked out.
     pub fn code_of(&self, text: &str, edited: &[String]) -> CodeContext {
         let root = checkout_root(self.directory, self.project);
-        let anchors = fs::canonicalize(&root).map_or_else(
-            |_| Vec::new(),
-            |root| SourceFiles { root, sanitizer: self.sanitizer }.anchors(&NamedCode::in_text(text), edited),
-        );
+        let files = fs::canonicalize(&root).map(|root| SourceFiles { root, sanitizer: self.sanitizer });
+        let anchors = files.map(|files| files.anchors(&NamedCode::in_text(text), edited)).unwrap_or_default();
         let head = head_of(&root);
         // A branch without commits has nothing that another branch lacks.
         let branch = head.branch.filter(|branch| head.commit.is_some() && self.sanitizer.clean(branch).text == *branch);
