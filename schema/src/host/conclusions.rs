@@ -111,8 +111,7 @@ impl ConclusionSource<'_> {
         let importance = Some(kind.default_importance().saturating_sub(1));
         let attributes =
             MemoryAttributes { importance, auto: true, source: self.source.clone(), ..MemoryAttributes::default() };
-        let session_id = self.session_id.to_owned();
-        Draft { attributes, ..Draft::new(session_id, kind, content, self.at) }
+        Draft { attributes, ..Draft::new(self.session_id, kind, content, self.at) }
     }
 }
 

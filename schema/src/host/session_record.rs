@@ -211,6 +211,8 @@ impl SessionRecord {
             }
         }
         let open = memories.iter().filter(|row| row.is_open_task());
+        let is_conclusion =
+            |row: &MemoryRow| !row.memory.kind.is_event() && row.memory.kind != MemoryType::SessionSummary;
         let metadata = of_kind(MemoryType::SessionSummary).next_back().map(|row| &row.memory.attributes.metadata);
         Ok(Some(Self {
             id: session.id,
@@ -300,10 +302,6 @@ pub fn composed_summaries(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<
         ..MemoryFilter::default()
     };
     Ok(rows.list(&filter, READ_MEMORIES)?.into_iter().filter(|row| row.memory.is_composed_summary()).collect())
-}
-
-fn is_conclusion(row: &MemoryRow) -> bool {
-    !row.memory.kind.is_event() && row.memory.kind != MemoryType::SessionSummary
 }
 
 /// Returns a summary that a model or a person wrote, for a session without an answer.
