@@ -106,12 +106,8 @@ impl Knowledge {
                 );
                 let is_abandoned =
                     is_of_code && entry.standing == Standing::Noted && self.abandoned.contains_source_of(&entry.row);
-                let text = if is_abandoned {
-                    None
-                } else {
-                    without_replaced(&entry.text, &[&self.statements], entry.row.order(), Strictness::Strict)
-                };
-                let Some(text) = text else {
+                let valid = without_replaced(&entry.text, &[&self.statements], entry.row.order(), Strictness::Strict);
+                let Some(text) = valid.filter(|_| !is_abandoned) else {
                     entry.is_replaced = true;
                     return Some(entry);
                 };
