@@ -99,12 +99,11 @@ fn split_at_labels(line: &str) -> Vec<&str> {
     const LABELS: [&str; 4] = ["abcde", "ABCDE", "12345", "가나다라마"];
     const STYLES: [(&str, &str); 3] = [("(", ")"), ("", ")"), ("", ".")];
     for (labels, (before, after)) in LABELS.iter().flat_map(|labels| STYLES.map(|style| (labels, style))) {
-        let starts = label_starts(line, labels, before, after);
+        let mut starts = label_starts(line, labels, before, after);
         if starts.len() > 1 {
-            let ends = starts.iter().skip(1).chain([&line.len()]).copied().collect::<Vec<_>>();
+            starts.push(line.len());
             let is_joint = |c: char| c.is_whitespace() || matches!(c, ',' | ';');
-            let parts =
-                starts.iter().zip(ends).map(|(start, end)| before_question(&line[*start..end]).trim_matches(is_joint));
+            let parts = starts.windows(2).map(|part| before_question(&line[part[0]..part[1]]).trim_matches(is_joint));
             return std::iter::once(line[..starts[0]].trim()).chain(parts).collect();
         }
     }
