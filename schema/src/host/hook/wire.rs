@@ -6,7 +6,6 @@
 
 mod apply_patch;
 mod codex;
-mod codex_rollout;
 mod command_output;
 mod common;
 mod cursor;
@@ -58,20 +57,17 @@ impl HookHost {
         Ok(match self {
             Self::ClaudeCode => {
                 let payload = HookPayload::parse(bytes)?;
+                if payload.hook_event_name.is_some() {
+                    return Ok(vec![payload]);
+                }
                 // VS Code runs the hooks of Claude Code's settings too, with its own fields.
-                let is_vscode = payload.hook_event_name.is_none();
-                let found = if is_vscode {
-                    event(bytes).map_or_else(|_| Vec::new(), |wire| vscode::payloads(&wire))
-                } else {
-                    Vec::new()
-                };
-                if found.is_empty() { vec![payload] } else { found }
+                event(bytes).map(|wire| vscode::payloads(&wire)).unwrap_or_default()
             }
             Self::Codex => codex::payloads(&event(bytes)?),
-            Self::Cursor => cursor::payloads(&event(bytes)?),
-            Self::Gemini => gemini::payloads(&event(bytes)?),
+            Self::Cursor => Vec::from_iter(cursor::payload(&event(bytes)?)),
+            Self::Gemini => Vec::from_iter(gemini::payload(&event(bytes)?)),
             Self::Vscode => vscode::payloads(&event(bytes)?),
-            Self::Windsurf => windsurf::payloads(&event(bytes)?),
+            Self::Windsurf => Vec::from_iter(windsurf::payload(&event(bytes)?)),
         })
     }
 

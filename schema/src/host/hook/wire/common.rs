@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::apply_patch::{FilePatch, Replacement, multi_edit};
+use super::command_output::CommandOutput;
 use crate::host::hook::HookPayload;
 
 /// Returns the text of a field.
@@ -26,14 +27,18 @@ pub(super) fn replacements(edits: &Value) -> Vec<Replacement> {
     items(edits).iter().map(|edit| replacement(edit, ["old_string", "new_string"])).collect()
 }
 
-/// The result of a command, as far as the host sends it.
-pub(super) enum CommandResult {
-    Exit {
-        code: i64,
-        output: String,
-    },
-    /// The host does not say whether the command succeeded.
-    Unknown,
+/// Returns a payload with the fields of an event that have the names of Claude Code's.
+pub(super) fn common_fields(wire: &Value) -> HookPayload {
+    HookPayload {
+        session_id: text(&wire["session_id"]),
+        cwd: text(&wire["cwd"]),
+        reason: text(&wire["reason"]),
+        prompt: text(&wire["prompt"]),
+        stop_hook_active: wire["stop_hook_active"].as_bool(),
+        last_assistant_message: text(&wire["last_assistant_message"]),
+        agent_type: text(&wire["agent_type"]),
+        ..HookPayload::default()
+    }
 }
 
 impl HookPayload {
@@ -61,21 +66,18 @@ impl HookPayload {
         self.with_tool("PostToolUse", "Edit", json!({ "file_path": path }))
     }
 
-    pub(super) fn ran(self, command: &str, result: CommandResult) -> Self {
-        let input = json!({ "command": command });
-        match result {
-            CommandResult::Exit { code: 0, output } => {
-                let mut ran = self.with_tool("PostToolUse", "Bash", input);
-                ran.tool_response.set_output(&output);
-                ran
+    /// A command ended. Without an output, the host does not say whether it succeeded.
+    pub(super) fn ran(self, command: &str, output: Option<CommandOutput<'_>>) -> Self {
+        let mut ran = self.with_tool("PostToolUse", "Bash", json!({ "command": command }));
+        match output {
+            Some(CommandOutput { code: 0, text }) => ran.tool_response.set_output(text),
+            Some(CommandOutput { code, text }) => {
+                ran.error = Some(format!("Exit code {code}\n{text}"));
+                ran = ran.with_event("PostToolUseFailure");
             }
-            CommandResult::Exit { code, output } => {
-                let mut failed = self.with_tool("PostToolUseFailure", "Bash", input);
-                failed.error = Some(format!("Exit code {code}\n{output}"));
-                failed
-            }
-            CommandResult::Unknown => Self { is_outcome_unknown: true, ..self.with_tool("PostToolUse", "Bash", input) },
+            None => ran.is_outcome_unknown = true,
         }
+        ran
     }
 
     /// A patch changed a file.

@@ -4,28 +4,25 @@
 
 use serde_json::Value;
 
-use super::command_output::gemini_output;
-use super::common::{CommandResult, replacement, text};
+use super::command_output::{CommandOutput, gemini_output};
+use super::common::{common_fields, replacement, text};
 use crate::host::hook::HookPayload;
 
-pub(super) fn payloads(wire: &Value) -> Vec<HookPayload> {
-    let base = HookPayload { session_id: text(&wire["session_id"]), cwd: text(&wire["cwd"]), ..HookPayload::default() };
-    let found = match wire["hook_event_name"].as_str() {
-        Some("SessionStart") => Some(HookPayload { source: text(&wire["source"]), ..base.with_event("SessionStart") }),
-        Some("BeforeAgent") => {
-            let prompt = wire["prompt"].as_str().map(|prompt| without_context(prompt).to_owned());
-            Some(HookPayload { prompt, ..base.with_event("UserPromptSubmit") })
+pub(super) fn payload(wire: &Value) -> Option<HookPayload> {
+    let base = common_fields(wire);
+    Some(match wire["hook_event_name"].as_str()? {
+        "SessionStart" => HookPayload { source: text(&wire["source"]), ..base.with_event("SessionStart") },
+        "BeforeAgent" => {
+            let prompt = base.prompt.as_deref().map(|prompt| without_context(prompt).to_owned());
+            HookPayload { prompt, ..base.with_event("UserPromptSubmit") }
         }
-        Some("AfterTool") => tool_payload(base, wire),
-        Some("AfterAgent") => Some(HookPayload {
-            last_assistant_message: text(&wire["prompt_response"]),
-            stop_hook_active: wire["stop_hook_active"].as_bool(),
-            ..base.with_event("Stop")
-        }),
-        Some("SessionEnd") => Some(HookPayload { reason: text(&wire["reason"]), ..base.with_event("SessionEnd") }),
-        _ => None,
-    };
-    found.into_iter().collect()
+        "AfterTool" => tool_payload(base, wire)?,
+        "AfterAgent" => {
+            HookPayload { last_assistant_message: text(&wire["prompt_response"]), ..base.with_event("Stop") }
+        }
+        "SessionEnd" => base.with_event("SessionEnd"),
+        _ => return None,
+    })
 }
 
 fn tool_payload(base: HookPayload, wire: &Value) -> Option<HookPayload> {
@@ -37,8 +34,7 @@ fn tool_payload(base: HookPayload, wire: &Value) -> Option<HookPayload> {
             // The output, if it is a text.
             let output = result["returnDisplay"].as_str();
             let code = gemini_output(result["llmContent"].as_str().unwrap_or_default(), output).code;
-            let output = output.unwrap_or_default().to_owned();
-            base.ran(input["command"].as_str()?, CommandResult::Exit { code, output })
+            base.ran(input["command"].as_str()?, Some(CommandOutput { code, text: output.unwrap_or_default() }))
         }
         _ => return None,
     };

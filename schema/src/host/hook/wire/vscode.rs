@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::apply_patch::file_patches;
-use super::common::{CommandResult, items, replacement, text};
+use super::common::{common_fields, items, replacement, text};
 use crate::host::hook::HookPayload;
 
 /// The fields of the old and the new text of an edit.
@@ -16,31 +16,15 @@ pub(super) fn payloads(wire: &Value) -> Vec<HookPayload> {
     let either = |name, other| text(&wire[name]).or_else(|| text(&wire[other]));
     let base = HookPayload {
         session_id: either("sessionId", "session_id"),
-        cwd: text(&wire["cwd"]),
-        ..HookPayload::default()
+        hook_event_name: either("hookEventName", "hook_event_name"),
+        ..common_fields(wire)
     };
-    let last_assistant_message = text(&wire["last_assistant_message"]);
-    match either("hookEventName", "hook_event_name").as_deref() {
-        Some("SessionStart") => {
-            vec![HookPayload { source: text(&wire["source"]), ..base.with_event("SessionStart") }]
-        }
-        Some("UserPromptSubmit") => {
-            vec![HookPayload { prompt: text(&wire["prompt"]), ..base.with_event("UserPromptSubmit") }]
-        }
+    match base.hook_event_name.as_deref() {
+        Some("SessionStart") => vec![HookPayload { source: text(&wire["source"]), ..base }],
         Some("PostToolUse") => {
             tool_payloads(&base, wire["tool_name"].as_str().unwrap_or_default(), &wire["tool_input"])
         }
-        Some("Stop") => vec![HookPayload {
-            last_assistant_message,
-            stop_hook_active: wire["stop_hook_active"].as_bool(),
-            ..base.with_event("Stop")
-        }],
-        Some("SubagentStop") => vec![HookPayload {
-            last_assistant_message,
-            agent_type: text(&wire["agent_type"]),
-            ..base.with_event("SubagentStop")
-        }],
-        Some("PreCompact") => vec![base.with_event("PreCompact")],
+        Some("UserPromptSubmit" | "Stop" | "SubagentStop" | "PreCompact") => vec![base],
         _ => Vec::new(),
     }
 }
@@ -57,7 +41,7 @@ fn tool_payloads(base: &HookPayload, tool: &str, input: &Value) -> Vec<HookPaylo
         "replace_string_in_file" => replaced(input).into_iter().collect(),
         "insert_edit_into_file" | "edit_notebook_file" => path.map(changed).into_iter().collect(),
         "run_in_terminal" | "runTerminalCommand" => {
-            let ran = |command| base.clone().ran(command, CommandResult::Unknown);
+            let ran = |command| base.clone().ran(command, None);
             input["command"].as_str().map(ran).into_iter().collect()
         }
         "multi_replace_string_in_file" => items(&input["replacements"]).iter().filter_map(replaced).collect(),
