@@ -6,19 +6,14 @@ mod symbol;
 
 use std::path::Path;
 
-use serde_json::Value;
-
 use super::payload::{HookPayload, PatchHunk};
 use crate::files::regular_file;
 use crate::model::word_list::WordList;
 use crate::privacy::sanitizer::Sanitizer;
-use diff::{Changed, changed, head_of_file, says_something, shown, shown_length};
+use diff::{Changed, LONGEST_SUMMARY, changed, head_of_file, says_something, shown, shown_length};
 use fragment::{is_fragment, is_hidden_in};
 pub(crate) use symbol::{defines_next, defines_without_word};
 use symbol::{enclosing, is_definition};
-
-/// The longest summary of one edit, in characters.
-const LONGEST_SUMMARY: usize = 400;
 
 /// How many bytes of an edit's text are read. The rest is ignored.
 const READ_BYTES: usize = 128 * 1024;
@@ -41,30 +36,22 @@ const MOST_UNREADABLE: usize = 10;
 /// The most edits of one call that are summarised.
 const MOST_EDITS: usize = 8;
 
-/// The kind of file that is edited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FileForm {
-    Code,
-    Prose,
-}
-
 /// Summarises the change of `file` in a payload, or returns `None` if only its path may be recorded. `shown_path` is the file's name in the
 /// memory.
 pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, sanitizer: &Sanitizer) -> Option<String> {
     if is_made_by_tools(shown_path) || may_hold_secrets(shown_path) {
         return None;
     }
-    let form = if is_prose(shown_path) { FileForm::Prose } else { FileForm::Code };
-    let input = |name: &str| payload.tool_input.get(name).and_then(Value::as_str);
+    let is_prose = is_prose(shown_path);
+    let input = |name: &str| payload.tool_input[name].as_str();
     let texts = match payload.tool_name.as_deref()? {
-        "Edit" => vec![edit(input("old_string")?, input("new_string")?, file, form, sanitizer)],
+        "Edit" => vec![edit(input("old_string")?, input("new_string")?, file, is_prose, sanitizer)],
         "MultiEdit" => {
-            let edits = payload.tool_input.get("edits").and_then(Value::as_array)?;
-            let text = |edit: &Value, name: &str| edit.get(name).and_then(Value::as_str).map(str::to_owned);
-            let pairs = edits.iter().filter_map(|edit| Some((text(edit, "old_string")?, text(edit, "new_string")?)));
-            pairs.take(MOST_EDITS).map(|(old, new)| edit(&old, &new, file, form, sanitizer)).collect()
+            let edits = payload.tool_input["edits"].as_array()?.iter();
+            let pairs = edits.filter_map(|edit| edit["old_string"].as_str().zip(edit["new_string"].as_str()));
+            pairs.take(MOST_EDITS).map(|(old, new)| edit(old, new, file, is_prose, sanitizer)).collect()
         }
-        "Write" => vec![match payload.patch() {
+        "Write" => vec![match payload.tool_response.patch.as_slice() {
             // The changes alone do not show whether they are within something secret.
             hunks if !hunks.is_empty() && !is_hidden_in(input("content")?, "") => patched(hunks, sanitizer),
             _ => written(input("content")?, sanitizer),
@@ -93,7 +80,7 @@ fn clean(text: &str, sanitizer: &Sanitizer) -> Option<String> {
     Some(cleaned[..end].to_owned())
 }
 
-fn edit(old: &str, new: &str, file: &Path, form: FileForm, sanitizer: &Sanitizer) -> Option<String> {
+fn edit(old: &str, new: &str, file: &Path, is_prose: bool, sanitizer: &Sanitizer) -> Option<String> {
     let content = regular_file::read(file, LARGEST_FILE).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     if content.as_deref().is_some_and(|content| is_hidden_in(content, new)) {
         return None;
@@ -104,9 +91,9 @@ fn edit(old: &str, new: &str, file: &Path, form: FileForm, sanitizer: &Sanitizer
         return None;
     }
     let changed = changed(&old, &new);
-    let text = shown(&changed, LONGEST_SUMMARY)?;
+    let text = shown(&changed)?;
     let around =
-        around(&changed, &new, content.as_deref(), form).map(|title| sanitizer.clean(&title).text.into_owned());
+        around(&changed, &new, content.as_deref(), is_prose).map(|title| sanitizer.clean(&title).text.into_owned());
     Some(titled(around, &text))
 }
 
@@ -123,15 +110,15 @@ fn beyond_common_start<'t>(old: &'t str, new: &'t str) -> (&'t str, &'t str) {
 }
 
 /// Returns the function or heading around a change, from the edit's text or else from the file.
-fn around(changed: &Changed<'_>, new: &str, content: Option<&str>, form: FileForm) -> Option<String> {
-    let in_edit = enclosing(&changed.before, changed.indent(), form == FileForm::Prose);
+fn around(changed: &Changed<'_>, new: &str, content: Option<&str>, is_prose: bool) -> Option<String> {
+    let in_edit = enclosing(&changed.before, changed.indent(), is_prose);
     if in_edit.is_some() || changed.holds_definition() {
         return in_edit;
     }
     let text = content?;
     let at = text.find(new.lines().find(|line| line.trim().len() > 3)?)?;
     let before: Vec<&str> = text[..at].lines().collect();
-    enclosing(&before, changed.indent(), form == FileForm::Prose)
+    enclosing(&before, changed.indent(), is_prose)
 }
 
 /// Summarises a written file by its head.
@@ -142,11 +129,11 @@ fn written(content: &str, sanitizer: &Sanitizer) -> Option<String> {
     }
     let lines: Vec<&str> =
         content.lines().skip_while(|line| is_preamble(line)).filter(|line| says_something(line)).collect();
-    head_of_file(&selected(&lines, LONGEST_SUMMARY), LONGEST_SUMMARY)
+    head_of_file(&selected(&lines))
 }
 
-/// Returns the lines of a new file that say most about it, in the order of the file, within a number of characters.
-fn selected<'t>(lines: &[&'t str], limit: usize) -> Vec<&'t str> {
+/// Returns the lines of a new file that say most about it, in the order of the file, as far as they fit into a summary.
+fn selected<'t>(lines: &[&'t str]) -> Vec<&'t str> {
     let all = |kind: fn(&str) -> bool| lines.iter().enumerate().filter(move |(_, line)| kind(line)).map(|(at, _)| at);
     let plain = all(|line| !is_import(line) && !is_definition(line));
     // People search for definitions more than for implementations.
@@ -155,7 +142,7 @@ fn selected<'t>(lines: &[&'t str], limit: usize) -> Vec<&'t str> {
     let by_weight: Vec<usize> =
         if lines.len() <= SMALL_FILE { (0..lines.len()).collect() } else { of_long_file.collect() };
     let mut taken: Vec<usize> = Vec::new();
-    let mut left = limit;
+    let mut left = LONGEST_SUMMARY;
     for at in by_weight {
         if taken.contains(&at) {
             continue;
@@ -188,7 +175,7 @@ fn patched(hunks: &[PatchHunk], sanitizer: &Sanitizer) -> Option<String> {
         }
     }
     let (old, new) = (clean(&old, sanitizer)?, clean(&new, sanitizer)?);
-    if is_generated(&new) { None } else { shown(&changed(&old, &new), LONGEST_SUMMARY) }
+    if is_generated(&new) { None } else { shown(&changed(&old, &new)) }
 }
 
 /// Whether a text is the content of a file without text: it has control characters that no editor writes, or hardly anything readable.

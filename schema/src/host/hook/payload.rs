@@ -71,7 +71,8 @@ pub struct PayloadError {
 /// The part of a tool's response that is read: what a write changed in a file. The rest may be as large as the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolResponse {
-    patch: Vec<PatchHunk>,
+    /// What a write changed in an existing file, according to the host.
+    pub(super) patch: Vec<PatchHunk>,
     /// The ends of what a command wrote to standard error and standard output.
     pub(crate) output: String,
 }
@@ -158,11 +159,6 @@ fn end_of_output(text: &str) -> &str {
 }
 
 impl HookPayload {
-    /// Returns what a write changed in an existing file, according to the host.
-    pub(super) fn patch(&self) -> &[PatchHunk] {
-        &self.tool_response.patch
-    }
-
     /// Parses a payload. A host may cut a text within a character, which is invalid JSON; the broken character becomes U+FFFD.
     pub fn parse(bytes: &[u8]) -> Result<Self, PayloadError> {
         parse_json(bytes)

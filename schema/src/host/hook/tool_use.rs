@@ -96,7 +96,7 @@ impl ToolContext<'_> {
     }
 
     fn input(&self, name: &str) -> Option<&str> {
-        self.payload.tool_input.get(name).and_then(Value::as_str)
+        self.payload.tool_input[name].as_str()
     }
 
     /// Returns the file of the project that the tool opens, unless it is excluded.

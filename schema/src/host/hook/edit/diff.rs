@@ -6,6 +6,9 @@ use super::symbol::{indent, is_definition};
 /// changed.
 const COMPARED_LINES: usize = 240;
 
+/// The longest summary of one edit, in characters.
+pub(super) const LONGEST_SUMMARY: usize = 400;
+
 /// The longest shown line in characters, and the text before a difference in the middle of a long one.
 const LONGEST_LINE: usize = 160;
 const LONGEST_LEAD: usize = 40;
@@ -87,31 +90,28 @@ fn common(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Returns the changed lines within a number of characters, with `- ` before removed and `+ ` before added ones.
-pub(super) fn shown(changed: &Changed<'_>, limit: usize) -> Option<String> {
-    let text_of = |lines: &[&str]| {
-        let lines = lines.iter().filter(|line| says_something(line));
-        lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+/// Returns the changed lines in at most [`LONGEST_SUMMARY`] characters, with `- ` before removed and `+ ` before added ones.
+pub(super) fn shown<'t>(changed: &Changed<'t>) -> Option<String> {
+    let trimmed = |lines: &[&'t str]| -> Vec<&'t str> {
+        lines.iter().map(|line| line.trim()).filter(|line| says_something(line)).collect()
     };
-    let (removed, added) = (text_of(&changed.removed), text_of(&changed.added));
+    let (removed, added) = (trimmed(&changed.removed), trimmed(&changed.added));
     // Skip lines that only moved.
-    let (gone, come): (Vec<String>, Vec<String>) = (
-        removed.iter().filter(|line| !added.contains(line)).cloned().collect(),
-        added.iter().filter(|line| !removed.contains(line)).cloned().collect(),
-    );
+    let gone: Vec<&str> = removed.iter().copied().filter(|line| !added.contains(line)).collect();
+    let come: Vec<&str> = added.iter().copied().filter(|line| !removed.contains(line)).collect();
     let pairs_up = gone.len() == come.len();
     let mut text = String::new();
-    let reserved = if come.is_empty() { limit } else { LONGEST_REMOVED };
+    let reserved = if come.is_empty() { LONGEST_SUMMARY } else { LONGEST_REMOVED };
     add(&mut text, '-', &gone, |at| come.get(at).filter(|_| pairs_up), reserved);
-    add(&mut text, '+', &come, |at| gone.get(at).filter(|_| pairs_up), limit);
+    add(&mut text, '+', &come, |at| gone.get(at).filter(|_| pairs_up), LONGEST_SUMMARY);
     (!text.is_empty()).then_some(text)
 }
 
-/// Returns lines of a new file, with their indentation, within a number of characters.
-pub(super) fn head_of_file(lines: &[&str], limit: usize) -> Option<String> {
-    let lines: Vec<String> = lines.iter().map(|line| line.trim_end().to_owned()).collect();
+/// Returns lines of a new file, with their indentation, in at most [`LONGEST_SUMMARY`] characters.
+pub(super) fn head_of_file(lines: &[&str]) -> Option<String> {
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
     let mut text = String::new();
-    add(&mut text, '+', &lines, |_| None, limit);
+    add(&mut text, '+', &lines, |_| None, LONGEST_SUMMARY);
     (!text.is_empty()).then_some(text)
 }
 
@@ -125,17 +125,15 @@ pub(super) fn says_something(line: &str) -> bool {
 }
 
 /// Adds lines until the text is `limit` characters long.
-fn add<'l>(text: &mut String, mark: char, lines: &[String], other: impl Fn(usize) -> Option<&'l String>, limit: usize) {
+fn add<'l>(text: &mut String, mark: char, lines: &[&str], other: impl Fn(usize) -> Option<&'l &'l str>, limit: usize) {
     for (at, line) in lines.iter().enumerate() {
         let used = text.chars().count();
         let Some(left) = limit.checked_sub(used + MARK_LENGTH).filter(|left| *left >= 8) else { break };
-        let line = window(line, other(at).map(String::as_str), left.min(LONGEST_LINE));
+        let line = window(line, other(at).copied(), left.min(LONGEST_LINE));
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push(mark);
-        text.push(' ');
-        text.push_str(&line);
+        text.push_str(&format!("{mark} {line}"));
     }
 }
 
