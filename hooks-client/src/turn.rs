@@ -75,11 +75,10 @@ impl HookSession<'_> {
             return Ok(());
         }
         self.create_dirs()?;
-        let noted =
-            track_buffer::append_use(self.layout, &self.session_id, &used, is_success, &self.now, self.sanitizer);
-        noted.or_else(|error| {
+        let line = track_buffer::to_buffered_use(&used, is_success, &self.now, self.sanitizer);
+        track_buffer::append(self.layout, &self.session_id, &line).or_else(|error| {
             let mut uses = ToolUses::new(self.now);
-            uses.add(track_buffer::to_buffered_use(&used, is_success, self.sanitizer), self.now);
+            uses.add(line, self.now);
             self.spool(&Vec::from_iter(self.prepare_tool_usage(uses)), error)
         })
     }

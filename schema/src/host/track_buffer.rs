@@ -85,27 +85,15 @@ pub struct TurnPrompt {
     pub at: Moment,
 }
 
-/// Appends a use, or a success after a failure, which is worth recording even if it changed nothing.
-pub fn append_use(
-    layout: &Layout,
-    session_id: &str,
-    used: &ToolUse,
-    is_success: bool,
-    at: &Moment,
-    sanitizer: &Sanitizer,
-) -> Result<(), StoreError> {
-    let mut line = to_buffered_use(used, is_success, sanitizer);
-    line.at = at.rfc3339();
-    append_line(layout, session_id, &line)
-}
-
-/// Returns a use as a line of the buffer, without its time.
+/// Returns a use as a line of the buffer, or a success after a failure, which is worth recording even if it changed nothing.
 pub fn to_buffered_use(
     ToolUse { attempt, changed, .. }: &ToolUse,
     is_success: bool,
+    at: &Moment,
     sanitizer: &Sanitizer,
 ) -> BufferedUse {
-    let mut line = BufferedUse { succeeded: is_success.then(|| attempt.clone()), ..BufferedUse::default() };
+    let succeeded = is_success.then(|| attempt.clone());
+    let mut line = BufferedUse { at: at.rfc3339(), succeeded, ..BufferedUse::default() };
     match changed {
         Some(ToolChange::File { path, change }) => {
             line.file = Some(clean_use(path, sanitizer));
@@ -119,7 +107,7 @@ pub fn to_buffered_use(
 
 /// Appends the start of a turn.
 pub fn begin(layout: &Layout, session_id: &str, prompt: &TurnPrompt) -> Result<(), StoreError> {
-    append_line(layout, session_id, &start_of(prompt))
+    resume(layout, session_id, Some(prompt), Vec::new(), &prompt.at)
 }
 
 /// Appends that a turn goes on whose changes to these files were saved.
@@ -130,19 +118,16 @@ pub fn resume(
     recorded: Vec<String>,
     at: &Moment,
 ) -> Result<(), StoreError> {
-    let start = prompt.map_or_else(|| BufferedUse { at: at.rfc3339(), ..BufferedUse::default() }, start_of);
     if prompt.is_none() && recorded.is_empty() {
         return Ok(());
     }
-    append_line(layout, session_id, &BufferedUse { recorded, ..start })
+    let at = prompt.map_or(at, |prompt| &prompt.at).rfc3339();
+    let prompt = prompt.map(|prompt| prompt.memory.as_ref().map(ToString::to_string).unwrap_or_default());
+    append(layout, session_id, &BufferedUse { at, prompt, recorded, ..BufferedUse::default() })
 }
 
-fn start_of(prompt: &TurnPrompt) -> BufferedUse {
-    let id = prompt.memory.as_ref().map(ToString::to_string).unwrap_or_default();
-    BufferedUse { at: prompt.at.rfc3339(), prompt: Some(id), ..BufferedUse::default() }
-}
-
-fn append_line(layout: &Layout, session_id: &str, line: &BufferedUse) -> Result<(), StoreError> {
+/// Appends a line to the buffer of a session.
+pub fn append(layout: &Layout, session_id: &str, line: &BufferedUse) -> Result<(), StoreError> {
     let path = layout.session_file(session_id, BUFFERS[0]);
     let io_error = |source| StoreError::Io { doing: "append to", path: path.clone(), source };
     let json = serde_json::to_string(line).map_err(|error| io_error(error.into()))?;
@@ -174,11 +159,11 @@ fn lock_buffer(buffer: &File) -> io::Result<()> {
 /// takes uses of the same session.
 ///
 /// A process that is killed leaves its uses to the next one, which passes them on again.
-pub fn take_uses<E: From<StoreError>>(
+pub fn take_uses(
     layout: &Layout,
     session_id: &str,
-    save: impl FnOnce(ToolUses) -> Result<(), E>,
-) -> Result<(), E> {
+    save: impl FnOnce(ToolUses) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     let [path, taken] = BUFFERS.map(|ending| layout.session_file(session_id, ending));
     if !path.exists() && !taken.exists() {
         return Ok(());
@@ -195,8 +180,7 @@ pub fn take_uses<E: From<StoreError>>(
         save(uses)?;
         crash_point::crash_if_armed("track.kept");
     }
-    taken.set_len(0).map_err(io_error)?;
-    Ok(())
+    taken.set_len(0).map_err(io_error)
 }
 
 /// Returns the files that the current turn of a session changed so far. The buffer stays as it is.
@@ -208,12 +192,7 @@ pub fn files_of_turn(layout: &Layout, session_id: &str) -> Vec<String> {
 
 /// Moves the content of a buffer to the end of an open file.
 fn move_uses(path: &Path, taken: &mut File) -> io::Result<()> {
-    let mut buffer = match options_for_private().read(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        opened => opened?,
-    };
-    lock_buffer(&buffer)?;
-    let text = read_buffer(&mut buffer)?;
+    let Some((buffer, text)) = open_buffer(path)? else { return Ok(()) };
     // A crash can have left an incomplete line at the end.
     taken.seek(SeekFrom::End(0))?;
     taken.write_all(format!("\n{text}").as_bytes())?;
@@ -253,14 +232,13 @@ pub fn rewrite_uses(
     if verify(&layout.track_dir()).is_err() {
         return Ok(());
     }
-    let own = |ending| session_id.map(|session_id| layout.session_file(session_id, ending));
     let Ok(listing) = fs::read_dir(layout.track_dir()) else { return Ok(()) };
     for path in listing.filter_map(|item| Some(item.ok()?.path())) {
         let Some(ending) = BUFFERS.into_iter().find(|ending| path.extension().is_some_and(|found| found == *ending))
         else {
             continue;
         };
-        let is_own = Some(&path) == own(ending).as_ref();
+        let is_own = session_id.is_some_and(|session_id| path == layout.session_file(session_id, ending));
         rewrite_buffer(&path, &|line| edit(line, is_own)).map_err(StoreError::io("rewrite", path.clone()))?;
     }
     Ok(())
@@ -268,12 +246,7 @@ pub fn rewrite_uses(
 
 /// Replaces each use in a buffer, if there is one.
 fn rewrite_buffer(path: &Path, edit: &dyn Fn(BufferedUse) -> Option<BufferedUse>) -> io::Result<()> {
-    let mut buffer = match options_for_private().read(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        opened => opened?,
-    };
-    lock_buffer(&buffer)?;
-    let before = read_buffer(&mut buffer)?;
+    let Some((mut buffer, before)) = open_buffer(path)? else { return Ok(()) };
     let lines = before.lines().filter_map(|line| serde_json::from_str::<BufferedUse>(line).ok()).filter_map(edit);
     let after: String = lines.filter_map(|line| serde_json::to_string(&line).ok()).map(|line| line + "\n").collect();
     if after != before {
@@ -282,6 +255,17 @@ fn rewrite_buffer(path: &Path, edit: &dyn Fn(BufferedUse) -> Option<BufferedUse>
         buffer.write_all(after.as_bytes())?;
     }
     Ok(())
+}
+
+/// Opens and locks a buffer, if there is one, and returns it with its content.
+fn open_buffer(path: &Path) -> io::Result<Option<(File, String)>> {
+    let mut buffer = match options_for_private().read(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    lock_buffer(&buffer)?;
+    let text = read_buffer(&mut buffer)?;
+    Ok(Some((buffer, text)))
 }
 
 fn read_buffer(buffer: &mut File) -> io::Result<String> {

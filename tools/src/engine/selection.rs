@@ -260,13 +260,12 @@ fn normalize_words(text: &str) -> String {
 mod tests {
     use rstest::rstest;
     use schema::host::hook::{ToolChange, ToolUse};
-    use schema::host::track_buffer::{append_use, files_of_turn, resume, take_uses};
+    use schema::host::track_buffer::{append, files_of_turn, resume, take_uses, to_buffered_use};
     use schema::intake::capture::commit;
     use schema::intake::prepare::{Draft, prepare};
     use schema::model::failure::Attempt;
     use schema::privacy::sanitizer::Sanitizer;
     use schema::settings::Settings;
-    use schema::store::StoreError;
 
     use super::*;
     use crate::engine::{ForgetExtent, OldDatabases};
@@ -285,14 +284,14 @@ mod tests {
         let attempt = Attempt { tool: "Bash".to_owned(), input: None, passed: false };
         let used = ToolUse { attempt, changed: Some(ToolChange::Command("make".to_owned())), is_success_known: true };
         let at = Moment::from_unix(1_769_563_800, Some(32_400)).unwrap();
-        append_use(engine.store.layout(), session, &used, false, &at, &Sanitizer::default()).unwrap();
+        append(engine.store.layout(), session, &to_buffered_use(&used, false, &at, &Sanitizer::default())).unwrap();
     }
 
     fn has_buffered_use(engine: &Engine, session: &str) -> bool {
         let mut has_use = false;
         let note = |_| {
             has_use = true;
-            Ok::<(), StoreError>(())
+            Ok(())
         };
         take_uses(engine.store.layout(), session, note).unwrap();
         has_use

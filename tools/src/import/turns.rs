@@ -221,7 +221,7 @@ impl<'s> TurnBuilder<'s> {
         used.changed = used.changed.and_then(|changed| changed.within(self.settings.edits));
         let is_success = used.attempt.topics().iter().any(|topic| self.failed.contains(topic));
         if used.changed.is_some() || is_success {
-            let line = track_buffer::to_buffered_use(&used, is_success, self.context.sanitizer);
+            let line = track_buffer::to_buffered_use(&used, is_success, &at, self.context.sanitizer);
             self.turn.used.get_or_insert_with(|| ToolUses::new(at)).add(line, at);
             self.turn.is_started = true;
         }
