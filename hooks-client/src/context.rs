@@ -10,7 +10,7 @@ use schema::host::recall::{memories_naming, recall_context};
 use schema::host::session_context::{self, Given};
 use schema::host::transcript::last_context_tokens;
 use schema::intake::queue;
-use schema::settings::{self, LoadedSettings};
+use schema::settings::BriefMode;
 use schema::store::{StoreError, hook_log};
 
 use crate::hook_session::HookSession;
@@ -31,17 +31,17 @@ impl HookSession<'_> {
     pub(crate) fn start_context(
         &mut self,
         source: SessionSource,
-        loaded: &LoadedSettings,
+        problems: &[String],
     ) -> Result<Option<String>, StoreError> {
-        let LoadedSettings { settings, problems, .. } = loaded;
+        let settings = self.settings;
         if let Err(refused) = self.layout.verify_dirs() {
             // A refused store has no error log either.
             return Ok(warn_at_start(self.host, &format!("The project's memory is not used: {refused}")));
         }
         let is_wanted = match settings.brief {
-            settings::BriefMode::Always => true,
-            settings::BriefMode::AfterCompaction => source == SessionSource::Compact,
-            settings::BriefMode::Never => false,
+            BriefMode::Always => true,
+            BriefMode::AfterCompaction => source == SessionSource::Compact,
+            BriefMode::Never => false,
         };
         if !is_wanted {
             return Ok(None);
@@ -62,7 +62,7 @@ impl HookSession<'_> {
             hook_log::append_error(store.layout(), &error);
         }
         // A store that can only be read has no rows yet, so report why.
-        let mut problems = problems.clone();
+        let mut problems = problems.to_vec();
         problems.extend(store.require_writable().err().iter().map(ToString::to_string));
         let request = BriefRequest {
             checkout: &checkout,

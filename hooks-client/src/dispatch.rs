@@ -27,7 +27,7 @@ pub(crate) fn dispatch(
     else {
         return Ok(None);
     };
-    let session_id = if session_id.is_empty() { session_id_of_process(environment::text) } else { session_id };
+    let session_id = if session_id.is_empty() { session_id_of_process() } else { session_id };
     let mut session = HookSession {
         host,
         layout,
@@ -41,8 +41,8 @@ pub(crate) fn dispatch(
     let transcript = payload.transcript_path.as_deref();
     match event {
         EventKind::SessionStart(source) => {
-            let context = session.start_context(source, loaded);
-            session.begin_session(payload, loaded.settings.capture);
+            let context = session.start_context(source, &loaded.problems);
+            session.begin_session(payload);
             return context;
         }
         EventKind::Prompt(text) => {
@@ -109,8 +109,8 @@ fn log_failure(layout: &Layout, saved: Result<(), StoreError>) {
 }
 
 /// Names the session after the process if the host gives neither its id nor its transcript.
-fn session_id_of_process(variable: impl Fn(&str) -> Option<String>) -> String {
-    let named = |name| variable(name).filter(|value| !value.trim().is_empty());
+fn session_id_of_process() -> String {
+    let named = |name| environment::text(name).filter(|value| !value.trim().is_empty());
     named("CLAUDE_CODE_SESSION_ID").unwrap_or_else(|| {
         let process = named("CLAUDE_PID").unwrap_or_else(parent_process_id);
         format!("process-{process}")

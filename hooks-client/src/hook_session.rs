@@ -14,7 +14,7 @@ use schema::intake::prepare::{Draft, PreparedMemory, prepare};
 use schema::intake::queue;
 use schema::intake::spool;
 use schema::model::failure::FAILURE_IMPORTANCE;
-use schema::model::memory::{MemoryAttributes, MemoryType};
+use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;
@@ -30,7 +30,7 @@ static UNSAVED: Mutex<Vec<PreparedMemory>> = Mutex::new(Vec::new());
 /// Writes the memories that are being saved into the spool. Saving one of them twice is harmless.
 pub(crate) fn spool_unsaved(layout: &Layout) -> Result<(), StoreError> {
     let unsaved = UNSAVED.lock().unwrap_or_else(PoisonError::into_inner);
-    unsaved.iter().try_for_each(|memory| spool::write_memory(layout, memory).map(drop))
+    unsaved.iter().try_for_each(|memory| spool::write_memory(layout, memory))
 }
 
 /// Sets what the deadline spools.
@@ -54,12 +54,11 @@ pub(crate) struct HookSession<'l> {
 }
 
 impl HookSession<'_> {
-    pub(crate) fn new_draft(&self, kind: MemoryType, content: String, at: Moment) -> Draft {
-        let importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
-        Draft {
-            attributes: MemoryAttributes { importance, ..MemoryAttributes::default() },
-            ..Draft::new(self.session_id.clone(), kind, content, at)
-        }
+    /// Returns a memory of the session, or `None` if nothing is left of its text.
+    pub(crate) fn prepare_text(&self, kind: MemoryType, content: String, at: Moment) -> Option<PreparedMemory> {
+        let mut draft = Draft::new(self.session_id.clone(), kind, content, at);
+        draft.attributes.importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
+        prepare(draft, self.sanitizer)
     }
 
     /// Records memories in the first way that works: server, store or spool.
@@ -78,12 +77,10 @@ impl HookSession<'_> {
         if memories.is_empty() || queue::send_memories(self.layout, memories) {
             return Ok(());
         }
-        let mut waiting = memories;
-        while let [memory, rest @ ..] = waiting {
-            if let Err(error) = self.open_store().and_then(|store| commit(store, memory).map(drop)) {
-                return self.spool(waiting, error);
+        for (saved, memory) in memories.iter().enumerate() {
+            if let Err(error) = self.open_store().and_then(|store| commit(store, memory)) {
+                return self.spool(&memories[saved..], error);
             }
-            waiting = rest;
         }
         let drained = self.open_store().and_then(|store| drain(store, DRAIN_LIMIT).map(drop));
         self.log_unless_busy(drained);
@@ -94,9 +91,7 @@ impl HookSession<'_> {
     pub(crate) fn spool(&self, memories: &[PreparedMemory], error: StoreError) -> Result<(), StoreError> {
         // The spool can exist without the other directories.
         let _ = self.create_dirs();
-        for memory in memories {
-            spool::write_memory(self.layout, memory)?;
-        }
+        memories.iter().try_for_each(|memory| spool::write_memory(self.layout, memory))?;
         self.log_unless_busy(Err(error));
         Ok(())
     }

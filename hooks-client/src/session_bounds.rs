@@ -21,8 +21,8 @@ const END_OF_SERVER: Duration = Duration::from_millis(150);
 
 impl HookSession<'_> {
     /// Records where a session begins, and summarises sessions that never reported their end.
-    pub(crate) fn begin_session(&mut self, payload: &HookPayload, captures: bool) {
-        if !captures || !self.layout.memory_db().exists() || self.layout.verify_dirs().is_err() {
+    pub(crate) fn begin_session(&mut self, payload: &HookPayload) {
+        if !self.settings.capture || !self.layout.memory_db().exists() || self.layout.verify_dirs().is_err() {
             return;
         }
         self.record_start(payload.model.clone());

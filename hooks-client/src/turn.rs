@@ -86,7 +86,7 @@ impl HookSession<'_> {
     /// Records what the turn changed so far and a failure, and notes its topics to recognise a later success.
     pub(crate) fn save_failure(&mut self, text: &str) -> Result<(), StoreError> {
         let topics = topics_of(text);
-        let failure = prepare(self.new_draft(MemoryType::Error, text.to_owned(), self.now), self.sanitizer);
+        let failure = self.prepare_text(MemoryType::Error, text.to_owned(), self.now);
         let saved = self.save_turn(failure, TurnEnd::Failed(text)).map(drop);
         self.create_dirs()?;
         let noted = failed_topics::note_failure(self.layout, &topics)
@@ -101,12 +101,14 @@ impl HookSession<'_> {
         part: SavedPart,
         transcript: Option<&str>,
     ) -> Result<(), StoreError> {
-        let asked =
-            (part == SavedPart::Prompt).then(|| self.new_draft(MemoryType::UserPrompt, prompt.to_owned(), self.now));
-        let asked = asked.and_then(|draft| prepare(draft, self.sanitizer));
+        let asked = match part {
+            SavedPart::Prompt => self.prepare_text(MemoryType::UserPrompt, prompt.to_owned(), self.now),
+            SavedPart::Conclusions => None,
+        };
         let id = asked.as_ref().map(PreparedMemory::id);
         let ended = self.save_turn(asked, TurnEnd::Open { transcript, next: Some(prompt) });
-        let begun = self.record_turn_start(&TurnPrompt { memory: id.clone(), at: self.now });
+        let start = TurnPrompt { memory: id.clone(), at: self.now };
+        let begun = self.create_dirs().and_then(|()| track_buffer::begin(self.layout, &self.session_id, &start));
         if begun.is_ok() {
             self.record_missing_start();
             // A command of the host says nothing to the model.
@@ -126,8 +128,8 @@ impl HookSession<'_> {
     /// Records what a turn changed, then its answer and the conclusions of all its texts.
     pub(crate) fn end_turn(&mut self, answer: Option<String>, transcript: Option<&str>) -> Result<(), StoreError> {
         let answer = answer.or_else(|| last_answer_of(transcript, TranscriptThread::Main));
-        let draft = answer.clone().map(|text| self.new_draft(MemoryType::AssistantResponse, text, self.now));
-        let prepared_answer = draft.and_then(|draft| prepare(draft, self.sanitizer));
+        let prepared_answer =
+            answer.clone().and_then(|text| self.prepare_text(MemoryType::AssistantResponse, text, self.now));
         let id = prepared_answer.as_ref().map(PreparedMemory::id);
         let saved = self.save_turn(prepared_answer, TurnEnd::Answered);
         let mut said = texts_of_turn_in(transcript.filter(|_| self.settings.conclusions), None, None);
@@ -174,12 +176,6 @@ impl HookSession<'_> {
         self.save_prepared(&Vec::from_iter(text)).and(taken).map(|()| turn)
     }
 
-    /// Notes that a turn begins with this prompt.
-    pub(crate) fn record_turn_start(&self, prompt: &TurnPrompt) -> Result<(), StoreError> {
-        self.create_dirs()?;
-        track_buffer::begin(self.layout, &self.session_id, prompt)
-    }
-
     /// Records the changes, the last text and the conclusions of a turn that may have no end.
     pub(crate) fn save_open_turn(&mut self, transcript: Option<&str>) -> Result<SavedTurn, StoreError> {
         let mut turn = self.save_turn(None, TurnEnd::Open { transcript, next: None })?;
@@ -190,13 +186,13 @@ impl HookSession<'_> {
 
     /// Returns a memory of a turn's changes.
     fn prepare_tool_usage(&self, taken: ToolUses) -> Option<PreparedMemory> {
-        let draft = self.new_draft(MemoryType::ToolUsage, taken.text()?, taken.at);
-        Some(prepare(draft, self.sanitizer)?.with_succeeded(taken.succeeded))
+        let prepared = self.prepare_text(MemoryType::ToolUsage, taken.text()?, taken.at)?;
+        Some(prepared.with_succeeded(taken.succeeded))
     }
 
     pub(crate) fn save_subagent_report(&mut self, agent_type: Option<String>, text: &str) -> Result<(), StoreError> {
         let report = agent_type.map_or_else(|| text.to_owned(), |kind| format!("{kind}: {text}"));
-        let prepared = prepare(self.new_draft(MemoryType::SubagentResult, report, self.now), self.sanitizer);
+        let prepared = self.prepare_text(MemoryType::SubagentResult, report, self.now);
         let id = prepared.as_ref().map(PreparedMemory::id);
         let saved = self.save_prepared(&Vec::from_iter(prepared));
         let concluded =
@@ -206,7 +202,7 @@ impl HookSession<'_> {
 
     /// Records the summary of a compaction and its open steps. Its other statements were recorded when they were said.
     pub(crate) fn save_summary(&mut self, text: &str) -> Result<(), StoreError> {
-        let prepared = prepare(self.new_draft(MemoryType::SessionSummary, text.to_owned(), self.now), self.sanitizer);
+        let prepared = self.prepare_text(MemoryType::SessionSummary, text.to_owned(), self.now);
         let source = prepared.as_ref().map(PreparedMemory::id);
         let saved = self.save_prepared(&Vec::from_iter(prepared));
         let steps = self

@@ -2,7 +2,7 @@
 //!
 //! Memories are prepared before they wait, so the spool has no secrets.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +17,7 @@ use crate::model::state_note::StateNote;
 use crate::store::StoreError;
 
 /// Writes a memory into the spool. A memory that is written again gets its own file again.
-pub fn write_memory(layout: &Layout, prepared: &PreparedMemory) -> Result<PathBuf, StoreError> {
+pub fn write_memory(layout: &Layout, prepared: &PreparedMemory) -> Result<(), StoreError> {
     let name = file_name(&prepared.to_memory());
     let json = serde_json::to_vec(&WireMemory::from_prepared(prepared)).map_err(io::Error::from);
     let json = json.map_err(StoreError::io("write", layout.spool_dir().join(&name)))?;
@@ -33,21 +33,20 @@ pub fn write_note(layout: &Layout, note: &StateNote) -> Result<(), StoreError> {
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let name = format!("{}-{now:020}{ending}", note.at.utc().replace([':', '-'], ""));
-    write_file(layout, &name, line.as_bytes()).map(drop)
+    write_file(layout, &name, line.as_bytes())
 }
 
 /// The file extension of notes. Earlier versions ignore such files.
 pub(super) const NOTE_EXTENSION: &str = "note";
 
-fn write_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, StoreError> {
+fn write_file(layout: &Layout, name: &str, content: &[u8]) -> Result<(), StoreError> {
     let path = layout.spool_dir().join(name);
     layout.create_spool_dir().map_err(StoreError::io("write", &path))?;
     let temporary = layout.spool_dir().join(format!(".{name}.{}.tmp", std::process::id()));
-    let written = options_for_private()
-        .create(true)
-        .truncate(true)
-        .open(&temporary)
-        .and_then(|mut file| write_content(&mut file, content));
+    let written = options_for_private().create(true).truncate(true).open(&temporary).and_then(|mut file| {
+        crash_point::crash_after("spool.half", || drop(file.write_all(&content[..content.len() / 2])));
+        file.write_all(content)
+    });
     crash_point::crash_if_armed("spool.written");
     let moved = written.and_then(|()| fs::rename(&temporary, &path));
     moved.map_err(|source| {
@@ -55,7 +54,7 @@ fn write_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, St
         StoreError::io("write", &path)(source)
     })?;
     crash_point::crash_if_armed("spool.put");
-    Ok(path)
+    Ok(())
 }
 
 /// Whether the spool has a memory.
@@ -66,11 +65,6 @@ pub(super) fn contains(layout: &Layout, memory: &Memory) -> bool {
 fn file_name(Memory { session_id, kind, at, content, .. }: &Memory) -> String {
     let id = MemoryId::derive(session_id, *kind, at, content, 0);
     format!("{}-{id}.json", at.utc().replace([':', '-'], ""))
-}
-
-fn write_content(file: &mut File, content: &[u8]) -> io::Result<()> {
-    crash_point::crash_after("spool.half", || drop(file.write_all(&content[..content.len() / 2])));
-    file.write_all(content)
 }
 
 /// How many memories and notes wait.
