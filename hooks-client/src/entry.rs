@@ -103,14 +103,11 @@ fn run_command(command: Option<HookCommand>, arguments: Arguments) {
         spool_and_log(&format!("jikime-hook panicked in {name}: {panic}"));
         process::exit(0);
     }));
-    match handle_event(command, arguments) {
-        Ok(HandledEvent::Ignored) => {}
-        Ok(HandledEvent::Delivered { command, answer }) => {
-            answer.iter().for_each(|answer| print_answer(answer));
-            record_time(command, started.elapsed());
-        }
-        // Without a store there is nowhere to report it.
-        Err(error) => LAYOUT.get().into_iter().for_each(|layout| hook_log::append_error(layout, &*error)),
+    // Without a store there is nowhere to report an error.
+    if let Err(error) = handle_event(command, arguments, started)
+        && let Some(layout) = LAYOUT.get()
+    {
+        hook_log::append_error(layout, &*error);
     }
 }
 
@@ -122,18 +119,6 @@ fn record_time(command: Option<HookCommand>, took: Duration) {
     {
         hook_log::append_time(layout, command.map_or("unknown", HookCommand::name), took);
     }
-}
-
-/// The result of an event.
-enum HandledEvent {
-    /// The user turned the memory off.
-    Ignored,
-    Delivered {
-        /// The command that the event was for.
-        command: Option<HookCommand>,
-        /// The text for the host, if there is any.
-        answer: Option<String>,
-    },
 }
 
 /// Starts a thread that ends the process at its deadline, whatever the process waits for: a host that never closes our input, or a disk that
@@ -154,10 +139,11 @@ fn start_watchdog(command: Option<HookCommand>) {
     let _ = thread::Builder::new().stack_size(WATCH_STACK).spawn(watch);
 }
 
-fn handle_event(command: Option<HookCommand>, arguments: Arguments) -> Result<HandledEvent, Box<dyn Error>> {
+/// Records the event on standard input, prints the answer for the host and records the time, unless the user turned the memory off.
+fn handle_event(command: Option<HookCommand>, arguments: Arguments, started: Instant) -> Result<(), Box<dyn Error>> {
     let Arguments { project, host, .. } = arguments;
     // Claude Code names its project in the environment. Some other hosts name it only in the event.
-    let found = if host == HookHost::ClaudeCode { Some(find_store(project.clone(), None)) } else { None };
+    let found = (host == HookHost::ClaudeCode).then(|| find_store(project.clone(), None));
     // Read the input even if it is not needed: a host that writes to a closed pipe reports a failed hook.
     let mut input = Vec::new();
     let read = io::stdin().take(INPUT_LIMIT as u64).read_to_end(&mut input);
@@ -168,7 +154,7 @@ fn handle_event(command: Option<HookCommand>, arguments: Arguments) -> Result<Ha
     let layout = found.unwrap_or_else(|| find_store(project, directory.as_deref().map(Path::new)))?;
     let loaded = settings::load(layout);
     if loaded.settings.disabled {
-        return Ok(HandledEvent::Ignored);
+        return Ok(());
     }
     read.map_err(|error| format!("cannot read the event: {error}"))?;
     let payloads = payloads?;
@@ -179,7 +165,9 @@ fn handle_event(command: Option<HookCommand>, arguments: Arguments) -> Result<Ha
     if is_cut {
         hook_log::append_message(layout, "an event of 64 MB or more: only its beginning is recorded");
     }
-    Ok(HandledEvent::Delivered { command, answer: answer? })
+    answer?.iter().for_each(|answer| print_answer(answer));
+    record_time(command, started.elapsed());
+    Ok(())
 }
 
 /// Finds the store of the project that `directory`, or else the working directory, belongs to.
