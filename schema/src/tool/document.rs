@@ -28,12 +28,11 @@ fn render_document() -> String {
     );
     let types = MemoryType::ALL.map(|kind| format!("`{kind}`")).join(", ");
     let _ = write!(text, "\nTypes of memories: {types}.\n");
-    for definition in definitions() {
-        let tool = definition.tool;
+    for (tool, input, output) in definitions() {
         let _ = write!(text, "\n## `{}`: {}\n\n{}\n", tool.name(), tool.title().to_lowercase(), tool.description());
-        add_arguments(&mut text, &definition.input_schema);
+        add_arguments(&mut text, &input);
         text.push_str("\n| result | value | meaning |\n| --- | --- | --- |\n");
-        add_fields(&mut text, &definition.output_schema, "");
+        add_fields(&mut text, &output, "");
     }
     text
 }
@@ -92,8 +91,7 @@ fn type_text(property: &Map<String, Value>) -> String {
         return kinds.join(" or ");
     }
     let kind = property.get("type").and_then(Value::as_str).unwrap_or("any");
-    let (low, high) = (property.get("minimum"), property.get("maximum"));
-    match (low, high) {
+    match (property.get("minimum"), property.get("maximum")) {
         (Some(low), Some(high)) => format!("{kind}, {low} to {high}"),
         _ => kind.to_owned(),
     }

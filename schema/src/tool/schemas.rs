@@ -15,9 +15,9 @@ use super::{
 #[test]
 fn tools_cost_a_model_at_most_a_thousand_tokens() {
     let mut characters = 0;
-    for definition in definitions() {
-        let schema = serde_json::to_string(&definition.input_schema).unwrap();
-        characters += definition.tool.name().len() + definition.tool.description().chars().count();
+    for (tool, input, _) in definitions() {
+        let schema = serde_json::to_string(&input).unwrap();
+        characters += tool.name().len() + tool.description().chars().count();
         characters += schema.chars().count();
     }
     assert!(characters <= 4_000, "{characters} characters are {} tokens", characters / 4);
@@ -28,10 +28,10 @@ fn tools_cost_a_model_at_most_a_thousand_tokens() {
 fn generated_schemas_match_the_types() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("generated");
     let mut stale = Vec::new();
-    for definition in definitions() {
-        for (schema, part) in [(&definition.input_schema, "input"), (&definition.output_schema, "output")] {
-            let path = folder.join(format!("{}.{part}.json", definition.tool.name()));
-            let text = serde_json::to_string_pretty(schema).unwrap() + "\n";
+    for (tool, input, output) in definitions() {
+        for (schema, part) in [(input, "input"), (output, "output")] {
+            let path = folder.join(format!("{}.{part}.json", tool.name()));
+            let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
             if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
                 fs::create_dir_all(&folder).unwrap();
                 fs::write(&path, text).unwrap();
@@ -44,10 +44,10 @@ fn generated_schemas_match_the_types() {
 
 #[test]
 fn tools_embed_the_generated_schemas() {
-    for definition in definitions() {
+    for (tool, input, output) in definitions() {
         let read = |text| serde_json::from_str::<Map<_, _>>(text).unwrap();
-        let (arguments, result) = definition.tool.schemas();
-        assert_eq!((read(arguments), read(result)), (definition.input_schema, definition.output_schema));
+        let (arguments, result) = tool.schemas();
+        assert_eq!((read(arguments), read(result)), (input, output));
     }
 }
 
@@ -58,8 +58,8 @@ fn instructions_fit_the_limit_of_hosts() {
 
 #[test]
 fn schemas_avoid_keywords_that_hosts_reject() {
-    for definition in definitions() {
-        for schema in [definition.input_schema, definition.output_schema] {
+    for (_, input, output) in definitions() {
+        for schema in [input, output] {
             assert_eq!(schema["type"], "object");
             let text = serde_json::to_string(&schema).unwrap();
             for bad in ["$ref", "$defs", "anyOf", "oneOf", "allOf", "\"format\"", "null"] {
@@ -69,32 +69,23 @@ fn schemas_avoid_keywords_that_hosts_reject() {
     }
 }
 
-/// A tool with its schemas.
-#[derive(Debug, Clone)]
-pub(super) struct ToolDefinition {
-    pub(super) tool: Tool,
-    pub(super) input_schema: Map<String, Value>,
-    pub(super) output_schema: Map<String, Value>,
-}
+type SchemaFields = Map<String, Value>;
 
-/// Generates the schemas from the types. [`Tool::schemas`] must return the same.
-pub(super) fn definitions() -> [ToolDefinition; 6] {
-    Tool::ALL.map(|tool| {
-        let (input_schema, output_schema) = match tool {
-            Tool::Search => (schema_of::<SearchInput>(), schema_of::<SearchOutput>()),
-            Tool::Get => (schema_of::<GetInput>(), schema_of::<GetOutput>()),
-            Tool::Load => (schema_of::<LoadInput>(), schema_of::<LoadOutput>()),
-            Tool::Save => (schema_of::<SaveInput>(), schema_of::<SaveOutput>()),
-            Tool::Stats => (schema_of::<StatsInput>(), schema_of::<StatsOutput>()),
-            Tool::Reindex => (schema_of::<ReindexInput>(), schema_of::<ReindexOutput>()),
-        };
-        ToolDefinition { tool, input_schema, output_schema }
+/// Generates the schemas of the arguments and of the result of each tool. [`Tool::schemas`] must return the same.
+pub(super) fn definitions() -> [(Tool, SchemaFields, SchemaFields); 6] {
+    Tool::ALL.map(|tool| match tool {
+        Tool::Search => (tool, schema_of::<SearchInput>(), schema_of::<SearchOutput>()),
+        Tool::Get => (tool, schema_of::<GetInput>(), schema_of::<GetOutput>()),
+        Tool::Load => (tool, schema_of::<LoadInput>(), schema_of::<LoadOutput>()),
+        Tool::Save => (tool, schema_of::<SaveInput>(), schema_of::<SaveOutput>()),
+        Tool::Stats => (tool, schema_of::<StatsInput>(), schema_of::<StatsOutput>()),
+        Tool::Reindex => (tool, schema_of::<ReindexInput>(), schema_of::<ReindexOutput>()),
     })
 }
 
 /// The JSON Schema of a type, without parts that only cost tokens or that validators reject: `$schema`, titles, number formats, `null` for
 /// optional fields, and the doc comments of types.
-fn schema_of<T: JsonSchema>() -> Map<String, Value> {
+fn schema_of<T: JsonSchema>() -> SchemaFields {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -116,7 +107,7 @@ fn slim_schema(schema: &mut Value) {
     }
 }
 
-fn slim_object(fields: &mut Map<String, Value>) {
+fn slim_object(fields: &mut SchemaFields) {
     fields.retain(|key, value| {
         // A property can have one of these names. Then the value is a schema, not text.
         let says_nothing = matches!(key.as_str(), "title" | "format" | "$schema") && value.is_string();
@@ -138,7 +129,7 @@ fn slim_object(fields: &mut Map<String, Value>) {
 }
 
 /// Rewrites `anyOf: [X, null]`, an optional field, as `X`, and a choice of documented constants as a plain `enum`.
-fn inline_optional_types(fields: &mut Map<String, Value>) {
+fn inline_optional_types(fields: &mut SchemaFields) {
     if let Some(Value::Array(choices)) = fields.get("anyOf") {
         let mut real = choices.iter().filter(|choice| choice.get("type") != Some(&"null".into()));
         if let (Some(Value::Object(only)), None) = (real.next().cloned(), real.next()) {
