@@ -92,7 +92,7 @@ pub fn prepare(draft: Draft, sanitizer: &Sanitizer) -> Option<PreparedMemory> {
     if content.is_empty() {
         return None;
     }
-    let content = truncate_middle(content, TEXT_LIMIT).into_owned();
+    let content = truncate_middle(content, TEXT_LIMIT);
     let session_id = sanitizer.clean(&draft.session_id).text.into_owned();
     let origin = draft.attributes.origin.map(|origin| sanitizer.clean(&origin).text.into_owned());
     let metadata = match metadata_error(&draft.attributes.metadata) {
@@ -139,11 +139,6 @@ fn json_depth(value: &Value) -> usize {
 }
 
 impl PreparedMemory {
-    /// Returns a memory that another process prepared, from the queue or the spool.
-    pub(crate) fn from_delivery(draft: Draft, redactions: usize, delivery: Delivery) -> Self {
-        Self { draft, redactions, delivery, succeeded: Vec::new() }
-    }
-
     /// Returns the same memory with attempts whose failures it settles.
     pub fn with_succeeded(self, succeeded: Vec<Success>) -> Self {
         Self { succeeded, ..self }
@@ -196,16 +191,16 @@ fn redaction_window(text: &str) -> Cow<'_, str> {
     if text.len() <= REDACTION_WINDOW {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(truncate_middle(&strip_private(text), REDACTION_WINDOW).into_owned())
+    Cow::Owned(truncate_middle(&strip_private(text), REDACTION_WINDOW))
 }
 
 /// Shortens a text over `limit` bytes to its start and end, and inserts how many characters are gone.
-fn truncate_middle(text: &str, limit: usize) -> Cow<'_, str> {
+fn truncate_middle(text: &str, limit: usize) -> String {
     if text.len() <= limit {
-        return Cow::Borrowed(text);
+        return text.to_owned();
     }
     let head = text.floor_char_boundary(limit * 3 / 4);
     let tail = text.ceil_char_boundary(text.len() - (limit / 4 - 64));
     let gone = text[head..tail].chars().count();
-    Cow::Owned(format!("{}\n[… {gone} characters left out …]\n{}", &text[..head], &text[tail..]))
+    format!("{}\n[… {gone} characters left out …]\n{}", &text[..head], &text[tail..])
 }

@@ -36,10 +36,8 @@ pub fn is_served(layout: &Layout) -> bool {
 /// Sends memories to the running server. Returns `false` if it did not confirm that all are stored. They may be stored all the same;
 /// storing them again is harmless.
 pub fn send_memories(layout: &Layout, memories: &[PreparedMemory]) -> bool {
-    matches!(
-        send_request(layout, &QueueRequest::Capture(memories.to_vec()), CAPTURE_TIMEOUT),
-        Some(QueueReply::Captured)
-    )
+    let request = QueueRequest::Capture(memories.to_vec());
+    send_request(&SocketDirs::from_environment(), layout, &request, CAPTURE_TIMEOUT) == Some(QueueReply::Captured)
 }
 
 /// Returns the memories that fit a prompt best, best first, or `None` if no server answers in time. The prompt and the session's name are
@@ -47,22 +45,13 @@ pub fn send_memories(layout: &Layout, memories: &[PreparedMemory]) -> bool {
 pub fn recall(layout: &Layout, sanitizer: &Sanitizer, prompt: &str, session_id: &str) -> Option<Vec<RecalledMemory>> {
     let clean = |text: &str| sanitizer.clean(text).text.into_owned();
     let request = QueueRequest::Recall { query: clean(prompt), session_id: clean(session_id) };
-    match send_request(layout, &request, RECALL_TIMEOUT)? {
+    match send_request(&SocketDirs::from_environment(), layout, &request, RECALL_TIMEOUT)? {
         QueueReply::Recalled(memories) => Some(memories),
         QueueReply::Captured | QueueReply::Refused(_) => None,
     }
 }
 
-fn send_request(layout: &Layout, request: &QueueRequest, timeout: Duration) -> Option<QueueReply> {
-    send_request_to(&SocketDirs::from_environment(), layout, request, timeout)
-}
-
-fn send_request_to(
-    places: &SocketDirs,
-    layout: &Layout,
-    request: &QueueRequest,
-    timeout: Duration,
-) -> Option<QueueReply> {
+fn send_request(places: &SocketDirs, layout: &Layout, request: &QueueRequest, timeout: Duration) -> Option<QueueReply> {
     let line = request.to_line();
     if line.len() > LINE_LIMIT {
         return None;
@@ -214,7 +203,7 @@ mod tests {
                 read_line(&stream, || Ok(())).unwrap();
                 stream.write_all(QueueReply::Recalled(vec![]).to_line().as_bytes()).unwrap();
             });
-            send_request_to(&SocketDirs::new([rich, stale], [poor]), &layout, &request, Duration::from_secs(20))
+            send_request(&SocketDirs::new([rich, stale], [poor]), &layout, &request, Duration::from_secs(20))
         });
         assert_eq!(reply, Some(QueueReply::Recalled(vec![])));
     }

@@ -84,6 +84,6 @@ impl WireMemory {
             },
             destination: if self.long_term { Destination::LongTerm } else { Destination::DailyLog },
         };
-        Some(PreparedMemory::from_delivery(draft, self.redactions, delivery).with_succeeded(self.succeeded))
+        Some(PreparedMemory { draft, redactions: self.redactions, delivery, succeeded: self.succeeded })
     }
 }

@@ -114,16 +114,6 @@ impl LogWriter {
         &self.name
     }
 
-    /// Whether the log has the entry of a memory already, because a killed process wrote no row for it.
-    fn has_entry(&mut self, memory: &Memory) -> Result<bool, StoreError> {
-        if self.is_in_sync {
-            return Ok(false);
-        }
-        let (name, kind) = (self.name.clone(), self.kind);
-        let content = self.complete_lines()?;
-        Ok(may_contain(content, memory, kind) && find_entry(content, memory, &name, kind).is_some())
-    }
-
     /// Returns the time of an entry that says the same in the same session at most [`REPEAT_SECONDS`] earlier or later, if the log may have
     /// entries without rows. A killed process left it there, and its event is sent again.
     pub(crate) fn time_of_repeat(&mut self, memory: &Memory) -> Result<Option<Moment>, StoreError> {
@@ -153,11 +143,16 @@ impl LogWriter {
         Ok(&content[..end])
     }
 
-    /// Adds the entry of a memory to be written, unless the log has it.
+    /// Adds the entry of a memory to be written, unless the log has it because a killed process wrote no row for it.
     pub(crate) fn add_entry(&mut self, memory: &Memory) -> Result<(), StoreError> {
-        if !self.has_entry(memory)? {
-            self.added.push(memory.clone());
+        if !self.is_in_sync {
+            let (name, kind) = (self.name.clone(), self.kind);
+            let content = self.complete_lines()?;
+            if may_contain(content, memory, kind) && find_entry(content, memory, &name, kind).is_some() {
+                return Ok(());
+            }
         }
+        self.added.push(memory.clone());
         Ok(())
     }
 

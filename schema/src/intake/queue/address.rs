@@ -38,7 +38,7 @@ mod platform {
     use std::fs::{self, DirBuilder};
     use std::io;
     use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
 
     use super::{QueueAddress, QueueAddressError, store_name};
     use crate::files::environment;
@@ -52,12 +52,11 @@ mod platform {
     pub struct SocketDirs(Vec<SocketDir>);
 
     #[derive(Debug, Clone, PartialEq, Eq)]
-    enum SocketDir {
-        /// In the runtime directory of this user. `sudo` may leave another user's in the environment, and a directory that root creates
-        /// there locks its owner out.
-        InRuntime(PathBuf),
-        /// In a directory for temporary files of all users.
-        InTemporary(PathBuf),
+    struct SocketDir {
+        path: PathBuf,
+        /// Whether it is in the runtime directory of this user, and not in one for temporary files of all users. `sudo` may leave another
+        /// user's in the environment, and a directory that root creates there locks its owner out.
+        is_in_runtime: bool,
     }
 
     impl SocketDirs {
@@ -73,11 +72,13 @@ mod platform {
             runtime: impl IntoIterator<Item = PathBuf>,
             temporary: impl IntoIterator<Item = PathBuf>,
         ) -> Self {
-            let runtime = runtime.into_iter().map(|path| SocketDir::InRuntime(path.join("jikime-memory")));
-            let temporary = temporary.into_iter().map(|path| path.join(format!("jikime-memory-{}", own_user())));
+            let runtime = runtime.into_iter().map(|path| (path.join("jikime-memory"), true));
+            let temporary =
+                temporary.into_iter().map(|path| (path.join(format!("jikime-memory-{}", own_user())), false));
             let mut directories = Vec::new();
-            for directory in runtime.chain(temporary.map(SocketDir::InTemporary)) {
-                if directory.path().is_absolute() && !directories.contains(&directory) {
+            for (path, is_in_runtime) in runtime.chain(temporary) {
+                let directory = SocketDir { path, is_in_runtime };
+                if directory.path.is_absolute() && !directories.contains(&directory) {
                     directories.push(directory);
                 }
             }
@@ -92,9 +93,9 @@ mod platform {
                 match directory.create() {
                     Ok(()) => match directory.address(&name) {
                         Some(address) => return Ok(address),
-                        None => reasons.push(format!("{} is too long", directory.path().display())),
+                        None => reasons.push(format!("{} is too long", directory.path.display())),
                     },
-                    Err(reason) => reasons.push(format!("{}: {reason}", directory.path().display())),
+                    Err(reason) => reasons.push(format!("{}: {reason}", directory.path.display())),
                 }
             }
             Err(QueueAddressError::Unsafe(reasons.join("; ")))
@@ -113,20 +114,14 @@ mod platform {
     }
 
     impl SocketDir {
-        fn path(&self) -> &Path {
-            match self {
-                Self::InRuntime(path) | Self::InTemporary(path) => path,
-            }
-        }
-
         fn address(&self, name: &str) -> Option<QueueAddress> {
-            let path = self.path().join(name).with_extension("sock");
+            let path = self.path.join(name).with_extension("sock");
             (path.as_os_str().len() <= MAX_SOCKET_PATH).then_some(QueueAddress(path))
         }
 
         fn create(&self) -> Result<(), String> {
             self.check_parent()?;
-            match DirBuilder::new().mode(0o700).create(self.path()) {
+            match DirBuilder::new().mode(0o700).create(&self.path) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error.to_string()),
                 _ => self.check(),
             }
@@ -135,7 +130,7 @@ mod platform {
         /// Checks that nobody else can have put something there.
         fn check(&self) -> Result<(), String> {
             self.check_parent()?;
-            let metadata = fs::symlink_metadata(self.path()).map_err(|error| error.to_string())?;
+            let metadata = fs::symlink_metadata(&self.path).map_err(|error| error.to_string())?;
             if !metadata.is_dir() {
                 Err("it is not a directory".to_owned())
             } else if !is_own_user(metadata.uid()) {
@@ -148,7 +143,7 @@ mod platform {
         }
 
         fn check_parent(&self) -> Result<(), String> {
-            let (Self::InRuntime(_), Some(parent)) = (self, self.path().parent()) else { return Ok(()) };
+            let Some(parent) = self.path.parent().filter(|_| self.is_in_runtime) else { return Ok(()) };
             match fs::metadata(parent) {
                 Ok(metadata) if is_own_user(metadata.uid()) => Ok(()),
                 Ok(_) => Err("its parent directory belongs to another user".to_owned()),
