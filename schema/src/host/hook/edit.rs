@@ -166,9 +166,9 @@ fn patched(hunks: &[PatchHunk], sanitizer: &Sanitizer) -> Option<String> {
         if old.len().max(new.len()) > READ_BYTES {
             break;
         }
-        let (kind, text) = line.split_at_checked(1).unwrap_or(("", line));
+        let Some((kind, text)) = line.split_at_checked(1) else { continue };
         for (sides, kept) in [("- ", &mut old), ("+ ", &mut new)] {
-            if !kind.is_empty() && sides.contains(kind) {
+            if sides.contains(kind) {
                 kept.push_str(text);
                 kept.push('\n');
             }

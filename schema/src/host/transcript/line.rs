@@ -121,11 +121,9 @@ impl TranscriptLine {
     /// Returns the tokens of the context in which the main thread answered.
     pub fn context_tokens(&self) -> Option<u64> {
         self.model()?;
-        let TokenUsage { input_tokens, cache_creation_input_tokens, cache_read_input_tokens } =
-            self.message.as_ref()?.usage.as_ref()?;
-        [cache_creation_input_tokens, cache_read_input_tokens]
-            .into_iter()
-            .try_fold(*input_tokens, |sum, tokens| sum.checked_add(*tokens))
+        let usage = self.message.as_ref()?.usage.as_ref()?;
+        let cached = usage.cache_creation_input_tokens.checked_add(usage.cache_read_input_tokens)?;
+        usage.input_tokens.checked_add(cached)
     }
 
     /// Returns the time of the line, with the offset of this machine.
@@ -197,6 +195,7 @@ impl MessageContent {
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 }
+
 impl<'de> Deserialize<'de> for MessageContent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ContentVisitor)

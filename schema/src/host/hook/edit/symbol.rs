@@ -101,9 +101,7 @@ fn is_plain_function(line: &str) -> bool {
         && is_name
         && !STATEMENTS.contains(begins)
         && !head.contains(['=', '"', '\'', '[', '.'])
-        && name != "if"
-        && name != "for"
-        && name != "while"
+        && !["if", "for", "while"].contains(&name)
 }
 
 /// Recognises `const load = async (id) => {`, `export const f = function (`.

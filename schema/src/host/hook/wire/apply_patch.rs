@@ -57,8 +57,19 @@ impl FilePatch {
                     target.trim().clone_into(path);
                 } else if line.starts_with("@@") {
                     edits.push(Replacement::default());
-                } else if let Some((mark, text)) = line.split_at_checked(1) {
-                    add_to_edit(edits, mark, text);
+                } else if let Some((mark @ (" " | "-" | "+"), text)) = line.split_at_checked(1) {
+                    // The mark of the first part may be missing.
+                    if edits.is_empty() {
+                        edits.push(Replacement::default());
+                    }
+                    let Some(Replacement { old_string, new_string }) = edits.last_mut() else { return };
+                    let line = format!("{text}\n");
+                    if mark != "+" {
+                        old_string.push_str(&line);
+                    }
+                    if mark != "-" {
+                        new_string.push_str(&line);
+                    }
                 }
             }
             Self::Deleted { .. } => {}
@@ -70,22 +81,4 @@ impl FilePatch {
 pub(super) fn multi_edit(path: &str, edits: &[Replacement]) -> Value {
     let edits = edits.iter().map(|edit| json!({ "old_string": edit.old_string, "new_string": edit.new_string }));
     json!({ "file_path": path, "edits": edits.collect::<Vec<_>>() })
-}
-
-fn add_to_edit(edits: &mut Vec<Replacement>, mark: &str, text: &str) {
-    if !matches!(mark, " " | "-" | "+") {
-        return;
-    }
-    // The mark of the first part may be missing.
-    if edits.is_empty() {
-        edits.push(Replacement::default());
-    }
-    let Some(Replacement { old_string, new_string }) = edits.last_mut() else { return };
-    let line = format!("{text}\n");
-    if mark != "+" {
-        old_string.push_str(&line);
-    }
-    if mark != "-" {
-        new_string.push_str(&line);
-    }
 }
