@@ -5,63 +5,45 @@ use std::time::Duration;
 /// The longest that a hook may run.
 pub(crate) const MAX_RUN_TIME: Duration = Duration::from_secs(1);
 
-/// A command that the host's settings call, named for what happened in the host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HookCommand {
-    SessionStart,
-    Prompt,
-    FileRecall,
-    ToolUse,
-    Stop,
-    SubagentStop,
-    BeforeCompaction,
-    AfterCompaction,
-    SessionEnd,
+/// A command that the host's settings call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct HookCommand {
+    pub(crate) name: &'static str,
+    /// The events that it is registered for.
+    events: &'static [&'static str],
+    what: &'static str,
 }
 
-impl HookCommand {
-    const ALL: [(&'static str, Self, &'static [&'static str], &'static str); 9] = [
-        ("memory-load", Self::SessionStart, &["SessionStart"], "print the brief"),
-        ("memory-prompt-save", Self::Prompt, &["UserPromptSubmit"], "remember what was asked"),
-        ("memory-file-recall", Self::FileRecall, &["PreToolUse"], "show memories that name the file"),
-        ("memory-track", Self::ToolUse, &["PostToolUse", "PostToolUseFailure"], "note changes, remember failures"),
-        ("memory-complete", Self::Stop, &["Stop"], "remember the answer and what the turn changed"),
-        (
-            "memory-subagent",
-            Self::SubagentStop,
-            &["SubagentStop"],
-            "remember the report, or the summary of a compaction",
-        ),
-        (
-            "memory-flush",
-            Self::BeforeCompaction,
-            &["PreCompact"],
-            "save decisions, learnings and fixes before the compaction",
-        ),
-        ("memory-compact", Self::AfterCompaction, &["PostCompact"], "remember the summary"),
-        ("memory-save", Self::SessionEnd, &["SessionEnd"], "remember what is still pending"),
-    ];
+const fn command(name: &'static str, events: &'static [&'static str], what: &'static str) -> HookCommand {
+    HookCommand { name, events, what }
+}
 
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, ..)| *known == name).map(|(_, command, ..)| *command)
+static COMMANDS: [HookCommand; 9] = [
+    command("memory-load", &["SessionStart"], "print the brief"),
+    command("memory-prompt-save", &["UserPromptSubmit"], "remember what was asked"),
+    command("memory-file-recall", &["PreToolUse"], "show memories that name the file"),
+    command("memory-track", &["PostToolUse", "PostToolUseFailure"], "note changes, remember failures"),
+    command("memory-complete", &["Stop"], "remember the answer and what the turn changed"),
+    command("memory-subagent", &["SubagentStop"], "remember the report, or the summary of a compaction"),
+    command("memory-flush", &["PreCompact"], "save decisions, learnings and fixes before the compaction"),
+    command("memory-compact", &["PostCompact"], "remember the summary"),
+    command("memory-save", &["SessionEnd"], "remember what is still pending"),
+];
+
+impl HookCommand {
+    pub(crate) fn parse(name: &str) -> Option<&'static Self> {
+        COMMANDS.iter().find(|command| command.name == name)
     }
 
     /// Returns the command for an event. Versions of Claude Code of January 2026 drop the arguments of a hook if they are in a field of
     /// their own.
-    pub(crate) fn for_event(event: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, _, events, _)| events.contains(&event)).map(|(_, command, ..)| *command)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, command, ..)| *command == self).map_or("", |(name, ..)| name)
+    pub(crate) fn for_event(event: &str) -> Option<&'static Self> {
+        COMMANDS.iter().find(|command| command.events.contains(&event))
     }
 
     /// Returns the time limit of the process. All hooks at the end of a session share 1.5 seconds.
-    pub(crate) fn deadline(self) -> Duration {
-        match self {
-            Self::SessionEnd => Duration::from_millis(500),
-            _ => MAX_RUN_TIME,
-        }
+    pub(crate) fn deadline(&self) -> Duration {
+        if self.events == ["SessionEnd"] { Duration::from_millis(500) } else { MAX_RUN_TIME }
     }
 
     /// Returns the text of `--help`.
@@ -72,7 +54,7 @@ impl HookCommand {
              hosts: claude-code (unless given), codex, cursor, gemini, vscode, windsurf\n\n\
              commands and their events; without a command, the event in the input decides:\n",
         );
-        for (name, _, events, what) in Self::ALL {
+        for Self { name, events, what } in &COMMANDS {
             text.push_str(&format!("  {name:<20} {}: {what}\n", events.join(", ")));
         }
         text.push_str(

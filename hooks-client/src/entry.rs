@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use schema::files::layout::Layout;
 use schema::files::project::{ProjectContext, resolve};
 use schema::host::hook::{HookHost, HookPayload};
-use schema::settings::{self, LoadedSettings};
-use schema::store::{StoreError, hook_log};
+use schema::settings;
+use schema::store::hook_log;
 
 use crate::command::{HookCommand, MAX_RUN_TIME};
 use crate::dispatch::dispatch;
@@ -95,9 +95,9 @@ impl Arguments {
 }
 
 /// Hands the event on standard input to `command`, or to the command for that event.
-fn run_command(command: Option<HookCommand>, arguments: Arguments) {
+fn run_command(command: Option<&'static HookCommand>, arguments: Arguments) {
     let started = Instant::now();
-    let name = command.map_or("an event", HookCommand::name);
+    let name = command.map_or("an event", |command| command.name);
     start_watchdog(command);
     panic::set_hook(Box::new(move |panic| {
         spool_and_log(&format!("jikime-hook panicked in {name}: {panic}"));
@@ -112,18 +112,18 @@ fn run_command(command: Option<HookCommand>, arguments: Arguments) {
 }
 
 /// Records how long this process took, once.
-fn record_time(command: Option<HookCommand>, took: Duration) {
+fn record_time(command: Option<&'static HookCommand>, took: Duration) {
     static RECORDED: OnceLock<()> = OnceLock::new();
     if let Some(layout) = LAYOUT.get()
         && RECORDED.set(()).is_ok()
     {
-        hook_log::append_time(layout, command.map_or("unknown", HookCommand::name), took);
+        hook_log::append_time(layout, command.map_or("unknown", |command| command.name), took);
     }
 }
 
 /// Starts a thread that ends the process at its deadline, whatever the process waits for: a host that never closes our input, or a disk that
 /// does not respond.
-fn start_watchdog(command: Option<HookCommand>) {
+fn start_watchdog(command: Option<&'static HookCommand>) {
     let deadline = command.map_or(MAX_RUN_TIME, HookCommand::deadline);
     let watch = move || {
         thread::sleep(deadline.saturating_sub(SHUTDOWN_RESERVE));
@@ -140,7 +140,11 @@ fn start_watchdog(command: Option<HookCommand>) {
 }
 
 /// Records the event on standard input, prints the answer for the host and records the time, unless the user turned the memory off.
-fn handle_event(command: Option<HookCommand>, arguments: Arguments, started: Instant) -> Result<(), Box<dyn Error>> {
+fn handle_event(
+    command: Option<&'static HookCommand>,
+    arguments: Arguments,
+    started: Instant,
+) -> Result<(), Box<dyn Error>> {
     let Arguments { project, host, .. } = arguments;
     // Claude Code names its project in the environment. Some other hosts name it only in the event.
     let found = (host == HookHost::ClaudeCode).then(|| find_store(project.clone(), None));
@@ -158,10 +162,14 @@ fn handle_event(command: Option<HookCommand>, arguments: Arguments, started: Ins
     }
     read.map_err(|error| format!("cannot read the event: {error}"))?;
     let payloads = payloads?;
-    // All payloads of a process are of the same event.
-    let of_event = || HookCommand::for_event(payloads.first()?.hook_event_name.as_deref()?);
-    let command = command.or_else(of_event);
-    let answer = dispatch_all(command, host, &payloads, layout, &loaded);
+    let command_of = |payload: &HookPayload| payload.hook_event_name.as_deref().and_then(HookCommand::for_event);
+    // All payloads of a process are of the same event. Only the use of a tool has several.
+    let command = command.or_else(|| command_of(payloads.first()?));
+    // A command ignores other events than its own.
+    let mut own = payloads.iter().filter(|payload| command.is_some() && command_of(payload) == command);
+    let answer = own.try_fold(None, |before: Option<String>, payload| {
+        dispatch(host, payload, layout, &loaded).map(|answer| answer.or(before))
+    });
     if is_cut {
         hook_log::append_message(layout, "an event of 64 MB or more: only its beginning is recorded");
     }
@@ -178,24 +186,6 @@ fn find_store(project: Option<PathBuf>, directory: Option<&Path>) -> Result<&'st
     }
     let root = resolve(&request)?.root;
     Ok(LAYOUT.get_or_init(|| Layout::new(&root)))
-}
-
-/// Dispatches all payloads of an event. Only the use of a tool has several. Returns the last answer.
-fn dispatch_all(
-    command: Option<HookCommand>,
-    host: HookHost,
-    payloads: &[HookPayload],
-    layout: &Layout,
-    loaded: &LoadedSettings,
-) -> Result<Option<String>, StoreError> {
-    // A command ignores other events than its own.
-    let command_of = |payload: &HookPayload| payload.hook_event_name.as_deref().and_then(HookCommand::for_event);
-    let is_own = |payload: &&HookPayload| command.is_some() && command_of(payload) == command;
-    let mut answer = None;
-    for payload in payloads.iter().filter(is_own) {
-        answer = dispatch(host, payload, layout, loaded)?.or(answer);
-    }
-    Ok(answer)
 }
 
 /// Spools unsaved memories and logs why the hook stopped.
