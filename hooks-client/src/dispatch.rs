@@ -1,6 +1,11 @@
 //! Chooses what to record of an event, and what to print for the host.
 
+#[cfg(unix)]
+use std::os::unix::process::parent_id;
 use std::path::Path;
+// The standard library does not know the parent elsewhere.
+#[cfg(not(unix))]
+use std::process::id as parent_id;
 
 use schema::files::environment;
 use schema::files::layout::Layout;
@@ -112,18 +117,7 @@ fn log_failure(layout: &Layout, saved: Result<(), StoreError>) {
 fn session_id_of_process() -> String {
     let named = |name| environment::text(name).filter(|value| !value.trim().is_empty());
     named("CLAUDE_CODE_SESSION_ID").unwrap_or_else(|| {
-        let process = named("CLAUDE_PID").unwrap_or_else(parent_process_id);
+        let process = named("CLAUDE_PID").unwrap_or_else(|| parent_id().to_string());
         format!("process-{process}")
     })
-}
-
-fn parent_process_id() -> String {
-    #[cfg(unix)]
-    {
-        std::os::unix::process::parent_id().to_string()
-    }
-    #[cfg(not(unix))]
-    {
-        std::process::id().to_string()
-    }
 }
