@@ -32,20 +32,23 @@ impl FileLock {
     pub fn acquire(path: &Path, timeout: Duration) -> Result<Self, LockError> {
         let to_error = |source| LockError::Io { path: path.to_owned(), source };
         let file = options_for_private().create(true).truncate(false).open(path).map_err(to_error)?;
-        let deadline = Instant::now() + timeout;
-        let mut pause = FIRST_PAUSE;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
-                Err(TryLockError::Error(source)) => return Err(to_error(source)),
-                Err(TryLockError::WouldBlock) => {}
-            }
-            if Instant::now() >= deadline {
-                return Err(LockError::Busy(path.to_owned()));
-            }
-            std::thread::sleep(pause);
-            pause = (pause + pause / 8).min(MAX_PAUSE);
+        match lock_within(&file, timeout) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(LockError::Busy(path.to_owned())),
+            locked => locked.map(|()| Self { _file: file }).map_err(to_error),
         }
+    }
+}
+
+/// Locks an open file, trying for at most `timeout`. The error is `WouldBlock` if another process holds the lock.
+pub(crate) fn lock_within(file: &File, timeout: Duration) -> io::Result<()> {
+    let deadline = Instant::now() + timeout;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(pause),
+            locked => return locked.map_err(io::Error::from),
+        }
+        pause = (pause + pause / 8).min(MAX_PAUSE);
     }
 }
 

@@ -4,17 +4,17 @@
 //! for the move, so that other processes can add uses meanwhile.
 
 use std::collections::HashSet;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::files::crash_point;
 use crate::files::database::LockTimeout;
 use crate::files::layout::Layout;
+use crate::files::lock::lock_within;
 use crate::files::store_file::{self, options_for_private, verify};
 use crate::host::hook::{ToolChange, ToolUse};
 use crate::host::session_context::GIVEN;
@@ -144,15 +144,7 @@ fn clean_use(text: &str, sanitizer: &Sanitizer) -> String {
 
 /// Waits for other processes that lock the buffer, which takes them microseconds, but not for one that hangs.
 fn lock_buffer(buffer: &File) -> io::Result<()> {
-    let deadline = Instant::now() + LockTimeout::Hook.duration();
-    loop {
-        match buffer.try_lock() {
-            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(Duration::from_micros(100)),
-            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Ok(()) => return Ok(()),
-        }
-    }
+    lock_within(buffer, LockTimeout::Hook.duration())
 }
 
 /// Passes the content of the buffer to `save`, unless it is empty, and forgets it if that succeeds. Does nothing while another process
