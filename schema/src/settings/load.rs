@@ -11,7 +11,7 @@ use toml::de::{DeTable as Table, DeValue as Value};
 use super::catalogue::{KEYS, KeyRule, SettingKey};
 use super::value::{
     BriefMode, Edits, EmbeddingProvider, LegWeights, SettingOrigin, parse_bytes, parse_days, parse_number, parse_score,
-    parse_switch, parse_texts, parse_unless_never, parse_weights, to_json,
+    parse_switch, parse_text, parse_texts, parse_unless_never, parse_weights, to_json,
 };
 use crate::files::environment;
 use crate::files::layout::Layout;
@@ -350,9 +350,7 @@ impl Settings {
             // A project adds to the user's lists and removes nothing.
             "exclude" => self.exclude.extend(parse_texts(value)?),
             "other_projects" => self.other_projects = parse_switch(value)?,
-            "team_author" => {
-                self.team_author = Some(value.as_str().filter(|name| is_author(name))?.to_owned());
-            }
+            "team_author" => self.team_author = Some(parse_text(value).filter(|name| is_author(name))?),
             "team_own_approval" => self.team_own_approval = parse_switch(value)?,
             "team_share_by_model" => self.team_share_by_model = parse_switch(value)?,
             "anonymise" => self.anonymise = parse_switch(value)?,
@@ -371,12 +369,8 @@ impl Settings {
                 self.search_min_score = if value.as_str() == Some("auto") { None } else { Some(parse_score(value)?) }
             }
             "search_tokens" => self.search_tokens = parse_number(value, RESULT_TOKENS)?,
-            "embedding_model" => {
-                self.embedding_model = Some(value.as_str().filter(|name| !name.is_empty())?.to_owned());
-            }
-            "embedding_base_url" => {
-                self.embedding_base_url = Some(value.as_str().filter(|url| !url.is_empty())?.to_owned());
-            }
+            "embedding_model" => self.embedding_model = Some(parse_text(value)?),
+            "embedding_base_url" => self.embedding_base_url = Some(parse_text(value)?),
             "embedding_dimensions" => self.embedding_dimensions = Some(parse_number(value, DIMENSIONS)?),
             // Only checked here. It is read when a store is opened, before the project's settings.
             trust::SETTING => drop(trust::parse_trusted_paths(value)?),

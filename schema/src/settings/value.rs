@@ -120,6 +120,10 @@ pub(super) fn parse_score(value: &Value<'_>) -> Option<f64> {
     (0.0..=1.0).contains(&score).then_some(score)
 }
 
+pub(super) fn parse_text(value: &Value<'_>) -> Option<String> {
+    value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
 pub(super) fn parse_texts(value: &Value<'_>) -> Option<Vec<String>> {
     let list = value.as_array().filter(|list| list.len() <= MAX_TEXTS)?;
     let is_fit = |text: &&str| !text.is_empty() && text.len() <= MAX_TEXT_LENGTH;
