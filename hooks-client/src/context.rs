@@ -85,9 +85,8 @@ impl HookSession<'_> {
 
     /// Returns the memories that fit a prompt and that the session has not seen, in the form that the host expects.
     pub(crate) fn prompt_context(&self, prompt: &str) -> Option<String> {
-        if !ContextEvent::UserPromptSubmit.is_open_in(self.host) {
-            return None;
-        }
+        // Without a place for the answer, do not ask the server.
+        ContextEvent::UserPromptSubmit.name_in(self.host)?;
         let found = queue::recall(self.layout, self.sanitizer, prompt, &self.session_id)?;
         let new = session_context::take_unshown(self.layout, &self.session_id, found).ok()?;
         recall_context(&new).and_then(|text| add_context(self.host, ContextEvent::UserPromptSubmit, &text))

@@ -13,7 +13,6 @@ pub(crate) use edited_file::{is_in_made_folder, is_recordable, linked_worktree_r
 
 pub use event::{EventKind, HostEvent, SessionSource};
 pub use output::{ContextEvent, add_context, continue_turn, warn_at_start};
-pub use payload::deserialize_lenient;
-pub use payload::{HookPayload, PayloadError, ToolResponse};
+pub use payload::{HookPayload, PayloadError, ToolResponse, deserialize_lenient};
 pub use tool_use::{ToolChange, ToolUse, is_edit_tool};
 pub use wire::{CommandOutput, FilePatch, HookHost, codex_output, file_patches, gemini_output};

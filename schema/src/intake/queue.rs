@@ -59,17 +59,13 @@ fn send_request(places: &SocketDirs, layout: &Layout, request: &QueueRequest, ti
     for address in places.connect_addresses(layout).ok()? {
         match platform::connect(&address) {
             Ok(stream) => return QueueReply::parse(&platform::exchange(stream, line.as_bytes(), timeout).ok()?),
-            Err(error) if is_no_listener(&error) => {}
+            // There is no server, not even a slow one.
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {}
             // A server is there, but has no time.
             Err(_) => return None,
         }
     }
     None
-}
-
-/// Whether a connection failed because there is no server, not even a slow one.
-fn is_no_listener(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
 /// Reads up to the end of the first line.

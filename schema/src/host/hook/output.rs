@@ -19,13 +19,8 @@ pub enum ContextEvent {
 }
 
 impl ContextEvent {
-    /// Whether hooks of this event may add to the context in the host.
-    pub fn is_open_in(self, host: HookHost) -> bool {
-        self.name_in(host).is_some()
-    }
-
     /// Returns the host's name of the event, or `None` if its hooks cannot add to the context.
-    fn name_in(self, host: HookHost) -> Option<&'static str> {
+    pub fn name_in(self, host: HookHost) -> Option<&'static str> {
         match (host, self) {
             (HookHost::ClaudeCode | HookHost::Codex | HookHost::Gemini | HookHost::Vscode, Self::SessionStart) => {
                 Some("SessionStart")

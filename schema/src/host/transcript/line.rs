@@ -180,10 +180,8 @@ impl TranscriptLine {
         if self.is_api_error_message == Some(true) || message.model.as_deref() == Some("<synthetic>") {
             return LineContent::Nothing;
         }
-        match message.content.text() {
-            Some(text) => LineContent::Answer { id: message.id.clone(), text },
-            None => LineContent::Nothing,
-        }
+        let answer = |text| LineContent::Answer { id: message.id.clone(), text };
+        message.content.text().map_or(LineContent::Nothing, answer)
     }
 }
 
