@@ -1,6 +1,6 @@
 //! Checks a setting before a command writes it to a file.
 
-use toml::de::{DeTable as Table, DeValue as Value};
+use toml::de::DeTable as Table;
 
 use super::catalogue::{KEYS, KeyRule, SettingKey};
 use super::load::{Settings, SettingsOwner, danger, looks_like_key, unknown_setting};
@@ -14,10 +14,12 @@ pub fn check_name(name: &str) -> Result<(), String> {
 /// Returns the value of a setting as TOML, from the words of a command line. Several words, and a word for a list, make a list.
 pub fn toml_literal(name: &str, words: &[String], owner: SettingsOwner) -> Result<String, String> {
     let key = find_key(name, owner)?;
-    let literal = candidates(words).into_iter().find(|literal| is_valid(key, literal));
+    let read = candidates(words).into_iter().find_map(|literal| Some((settings_with(key, &literal)?, literal)));
     let given = words.join(" ");
-    let literal = literal.ok_or_else(|| format!("{name} must be {}, not {given:?}", key.values.replace('`', "")))?;
-    match pattern_problem(key, &literal) {
+    let (settings, literal) =
+        read.ok_or_else(|| format!("{name} must be {}, not {given:?}", key.values.replace('`', "")))?;
+    // A glob or a pattern in a list may be invalid.
+    match Sanitizer::new(&settings.redact, &settings.exclude).1.into_iter().next() {
         Some(problem) => Err(problem),
         None => Ok(literal),
     }
@@ -47,23 +49,14 @@ fn candidates(words: &[String]) -> Vec<String> {
     }
 }
 
-fn is_valid(key: &SettingKey, literal: &str) -> bool {
-    with_value(literal, |value| Settings::default().set(key.name, value).is_some()).unwrap_or(false)
-}
-
-/// Why a glob or a pattern in a list cannot be used.
-fn pattern_problem(key: &SettingKey, literal: &str) -> Option<String> {
-    let mut settings = Settings::default();
-    with_value(literal, |value| settings.set(key.name, value))?;
-    Sanitizer::new(&settings.redact, &settings.exclude).1.into_iter().next()
-}
-
-/// Calls `read` with the value, if the literal is TOML and a single value.
-fn with_value<T>(literal: &str, read: impl FnOnce(&Value<'_>) -> T) -> Option<T> {
+/// Returns the defaults with a setting changed, if the literal is TOML, a single value and allowed.
+fn settings_with(key: &SettingKey, literal: &str) -> Option<Settings> {
     let text = format!("value = {literal}");
-    let table = Table::parse(&text).ok()?;
-    let table = table.get_ref();
-    (table.len() == 1).then(|| table.get("value").map(|value| read(value.get_ref())))?
+    let table = Table::parse(&text).ok()?.into_inner();
+    let value = table.get("value").filter(|_| table.len() == 1)?;
+    let mut settings = Settings::default();
+    settings.set(key.name, value.get_ref())?;
+    Some(settings)
 }
 
 #[cfg(test)]
@@ -88,7 +81,7 @@ mod tests {
             "[\"/a\"]",
         ];
         for key in &KEYS {
-            assert!(literals.iter().any(|literal| is_valid(key, literal)), "{}", key.name);
+            assert!(literals.iter().any(|literal| settings_with(key, literal).is_some()), "{}", key.name);
         }
     }
 

@@ -209,20 +209,17 @@ pub(super) fn combine(
     settings.edits = settings.edits.min(user.edits);
     settings.conclusions &= user.conclusions;
     settings.anonymise |= user.anonymise;
-    layers
-        .accepted
-        .retain(|value| !matches!(value.origin, SettingOrigin::Project(_)) || !refused.contains(&value.name));
     for (key, name) in KEYS.iter().filter_map(|key| Some((key, key.variable?))) {
         if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
             layers.set(key, &Value::String(value.into()), SettingOrigin::Environment(name), &name);
         }
     }
     layers.settings.other_projects &= may_be_read;
-    if !may_be_read {
-        layers
-            .accepted
-            .retain(|value| value.name != "other_projects" || !matches!(value.origin, SettingOrigin::Environment(_)));
-    }
+    layers.accepted.retain(|value| match value.origin {
+        SettingOrigin::Project(_) => !refused.contains(&value.name),
+        SettingOrigin::Environment(_) => may_be_read || value.name != "other_projects",
+        _ => true,
+    });
     layers.settings.disabled = is_set(&variable, "JIKIME_MEMORY_DISABLED");
     layers.settings.capture &= !is_set(&variable, NO_HISTORY);
     layers.finish()
