@@ -38,8 +38,7 @@ fn render_document() -> String {
 }
 
 fn add_arguments(text: &mut String, schema: &Map<String, Value>) {
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let required = texts(schema, "required");
     let properties = properties(schema);
     if properties.is_empty() {
         text.push_str("\nNo arguments.\n");
@@ -73,20 +72,20 @@ fn properties(schema: &Map<String, Value>) -> Vec<(&String, &Map<String, Value>)
     properties.filter_map(|(name, property)| Some((name, property.as_object()?))).collect()
 }
 
+/// Returns the texts in a list of a schema.
+fn texts<'s>(schema: &'s Map<String, Value>, name: &str) -> Vec<&'s str> {
+    schema.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
 fn type_text(property: &Map<String, Value>) -> String {
-    if let Some(Value::Array(values)) = property.get("enum") {
-        if values.len() == MemoryType::ALL.len() {
-            return "a type of memory".to_owned();
-        }
-        return values
-            .iter()
-            .filter_map(Value::as_str)
-            .map(|value| format!("`{value}`"))
-            .collect::<Vec<_>>()
-            .join(", ");
+    let values = texts(property, "enum");
+    if values.len() == MemoryType::ALL.len() {
+        return "a type of memory".to_owned();
     }
-    let kinds: Vec<&str> =
-        property.get("type").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    if !values.is_empty() {
+        return values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ");
+    }
+    let kinds = texts(property, "type");
     if !kinds.is_empty() {
         return kinds.join(" or ");
     }

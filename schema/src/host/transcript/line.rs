@@ -62,13 +62,11 @@ struct TranscriptMessage {
 }
 
 /// The tokens that the model read for an answer, partly from its cache.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct TokenUsage {
-    #[serde(default)]
     input_tokens: u64,
-    #[serde(default)]
     cache_creation_input_tokens: u64,
-    #[serde(default)]
     cache_read_input_tokens: u64,
 }
 

@@ -125,11 +125,8 @@ impl QueueReply {
 
     /// Parses a line, or returns `None` if it is no known reply.
     pub fn parse(line: &[u8]) -> Option<Self> {
-        let FrameVersion { v } = serde_json::from_slice(line).ok()?;
-        if v > VERSION {
-            return None;
-        }
         match serde_json::from_slice(line).ok()? {
+            ReplyLine { v, .. } if v > VERSION => None,
             ReplyLine { captured: true, .. } => Some(Self::Captured),
             ReplyLine { recalled: Some(memories), .. } => Some(Self::Recalled(memories)),
             ReplyLine { refused, .. } => refused.map(Self::Refused),

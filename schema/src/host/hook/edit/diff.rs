@@ -54,13 +54,11 @@ pub(super) fn changed<'t>(old: &'t str, new: &'t str) -> Changed<'t> {
     if a.len().max(b.len()) > COMPARED_LINES {
         return Changed { before, removed: a.to_vec(), added: b.to_vec() };
     }
-    let kept = common(a, b);
-    let without = |lines: &[&'t str], kept: &dyn Fn(usize) -> bool| {
-        lines.iter().enumerate().filter(|(at, _)| !kept(*at)).map(|(_, line)| *line).collect()
+    let (kept_of_old, kept_of_new): (Vec<usize>, Vec<usize>) = common(a, b).into_iter().unzip();
+    let without = |lines: &[&'t str], kept: &[usize]| {
+        lines.iter().enumerate().filter(|(at, _)| !kept.contains(at)).map(|(_, line)| *line).collect()
     };
-    let removed = without(a, &|at| kept.iter().any(|(old, _)| *old == at));
-    let added = without(b, &|at| kept.iter().any(|(_, new)| *new == at));
-    Changed { before, removed, added }
+    Changed { before, removed: without(a, &kept_of_old), added: without(b, &kept_of_new) }
 }
 
 /// Returns the positions of a longest common sequence of lines.
