@@ -250,21 +250,20 @@ pub(super) struct SettingsLayers {
 impl SettingsLayers {
     pub(super) fn add_file(&mut self, path: &Path, owner: SettingsOwner) {
         let place = path.display();
-        let text = match read_file(path) {
+        let added = match read_file(path) {
             Err(error) if is_absent(&error) => return,
-            read => read.map_err(|error| error.to_string()),
-        };
-        let table = text.as_deref().map_err(String::clone).and_then(parse_file);
-        match table {
-            Ok(table) => table.iter().for_each(|(name, value)| {
-                let before = text.as_deref().unwrap_or_default().get(..name.span().start).unwrap_or_default();
-                let place = format!("{place}: line {}", before.matches('\n').count() + 1);
-                self.add_value(name.as_ref(), value.as_ref(), (path, owner), &place);
+            Err(error) => Err(error.to_string()),
+            Ok(text) => parse_file(&text).map(|table| {
+                for (name, value) in &table {
+                    let before = text.get(..name.span().start).unwrap_or_default();
+                    let place = format!("{place}: line {}", before.matches('\n').count() + 1);
+                    self.add_value(name.as_ref(), value.as_ref(), (path, owner), &place);
+                }
             }),
-            Err(problem) => {
-                self.has_unclear_guard = true;
-                self.problems.push(format!("{place}: {problem}"));
-            }
+        };
+        if let Err(problem) = added {
+            self.has_unclear_guard = true;
+            self.problems.push(format!("{place}: {problem}"));
         }
     }
 
@@ -275,28 +274,27 @@ impl SettingsLayers {
         (path, owner): (&Path, SettingsOwner),
         place: &impl Display,
     ) {
-        match KEYS.iter().find(|key| key.name == name) {
-            Some(key) if key.rule == KeyRule::UserOnly && owner == SettingsOwner::Project => {
-                self.problems.push(format!(
-                    "{place}: a project cannot set {name}, because it could {}; set it in the user's file or the environment",
-                    danger(name)
-                ));
-            }
-            None if looks_like_key(name) => self.problems.push(format!(
-                "{place}: unknown setting {name}: keys are read only from the environment, such as JIKIME_EMBEDDING_API_KEY"
-            )),
+        let problem = match KEYS.iter().find(|key| key.name == name) {
+            Some(key) if key.rule == KeyRule::UserOnly && owner == SettingsOwner::Project => format!(
+                "a project cannot set {name}, because it could {}; set it in the user's file or the environment",
+                danger(name)
+            ),
             Some(key) => {
                 let origin = match owner {
                     SettingsOwner::User => SettingOrigin::User,
                     SettingsOwner::Project => SettingOrigin::Project,
                 };
-                self.set(key, value, origin(path.to_owned()), place);
+                return self.set(key, value, origin(path.to_owned()), place);
             }
+            None if looks_like_key(name) => format!(
+                "unknown setting {name}: keys are read only from the environment, such as JIKIME_EMBEDDING_API_KEY"
+            ),
             None => {
                 self.has_unclear_guard |= looks_like_guard(name, value);
-                self.problems.push(format!("{place}: {}", unknown_setting(name)));
+                unknown_setting(name)
             }
-        }
+        };
+        self.problems.push(format!("{place}: {problem}"));
     }
 
     fn set(&mut self, key: &SettingKey, value: &Value<'_>, origin: SettingOrigin, place: &impl Display) {
