@@ -218,7 +218,7 @@ impl LogWriter {
     }
 }
 
-/// Appends memories to one log, except those that a crash left there without rows. Waits a moment for another program that is writing the
+/// Appends memories to one log, except those that a crash left there without rows, and inserts the rows whose ids are free. Waits a moment for another program that is writing the
 /// log. The caller holds the store lock.
 pub fn append_all(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Result<(), StoreError> {
     let deadline = Instant::now() + log_file::MAX_WAIT;
@@ -232,9 +232,14 @@ pub fn append_all(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Resu
             for memory in memories {
                 log.add_entry(memory)?;
             }
-            if insert_rows(rows, log.name(), memories)? < memories.len() {
-                // An entry has the id of another one. Reading the log decides which of the two gets it.
-                log.is_in_sync = false;
+            let entry = EntryState::At(now_millis());
+            for memory in memories {
+                if rows.by_id(&memory.id)?.is_none() {
+                    rows.insert(memory, log.name(), entry)?;
+                } else {
+                    // An entry has the id of another one. Reading the log decides which of the two gets it.
+                    log.is_in_sync = false;
+                }
             }
             log.write(rows)
         });
@@ -243,18 +248,6 @@ pub fn append_all(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Resu
             written => return written,
         }
     }
-}
-
-/// Inserts the rows of memories whose ids are free, and returns how many.
-fn insert_rows(rows: Rows<'_>, path: &str, memories: &[Memory]) -> rusqlite::Result<usize> {
-    let (mut inserted, entry) = (0, EntryState::At(now_millis()));
-    for memory in memories {
-        if rows.by_id(&memory.id)?.is_none() {
-            rows.insert(memory, path, entry)?;
-            inserted += 1;
-        }
-    }
-    Ok(inserted)
 }
 
 #[cfg(test)]
