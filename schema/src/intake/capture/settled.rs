@@ -167,19 +167,16 @@ fn task_lists(rows: Rows<'_>, open: &[Memory]) -> rusqlite::Result<Vec<TaskList>
     let mut lists = Vec::new();
     for source in sources.into_iter().take(COMPARED_LISTS) {
         let Some(answer) = rows.by_id(source)? else { continue };
-        let task_of = |item: &str| {
-            let is_it =
-                |task: &Memory| task.attributes.source.as_ref() == Some(source) && item.contains(task.content.trim());
-            open.iter().position(is_it)
-        };
-        let blocks = blocks_of_items(&answer.memory.content);
-        let mut with_tasks = blocks.into_iter().map(|block| -> Vec<(String, Option<usize>)> {
-            block.into_iter().map(|item| (item.to_owned(), task_of(item))).collect()
-        });
-        let in_lines = with_tasks.rfind(|items| items.len() > 1 && items.iter().any(|(_, task)| task.is_some()));
+        let is_of_source = |task: &Memory| task.attributes.source.as_ref() == Some(source);
+        let task_of =
+            |item: &str| open.iter().position(|task| is_of_source(task) && item.contains(task.content.trim()));
+        let with_tasks =
+            |block: Vec<&str>| -> Vec<_> { block.into_iter().map(|item| (item.to_owned(), task_of(item))).collect() };
+        let mut blocks = blocks_of_items(&answer.memory.content).into_iter().map(with_tasks);
+        let in_lines = blocks.rfind(|items| items.len() > 1 && items.iter().any(|(_, task)| task.is_some()));
         // "Open: the key, the man page, and the docs."
-        let in_a_sentence = || -> Option<Vec<(String, Option<usize>)>> {
-            let of_source = open.iter().enumerate().filter(|(_, task)| task.attributes.source.as_ref() == Some(source));
+        let in_a_sentence = || {
+            let of_source = open.iter().enumerate().filter(|(_, task)| is_of_source(task));
             let items: Vec<_> = of_source.map(|(at, task)| (task.content.clone(), Some(at))).collect();
             (items.len() > 1).then_some(items)
         };
