@@ -205,8 +205,7 @@ pub fn remove_old_files(layout: &Layout) {
     if verify(&layout.track_dir()).is_err() {
         return;
     }
-    let Ok(listing) = fs::read_dir(layout.track_dir()) else { return };
-    for item in listing.filter_map(Result::ok) {
+    for item in fs::read_dir(layout.track_dir()).into_iter().flatten().filter_map(Result::ok) {
         if item.metadata().is_ok_and(|metadata| is_done(&item.path(), &metadata)) {
             // The end of another session may remove the file at the same time.
             let _ = fs::remove_file(item.path());
@@ -224,7 +223,7 @@ pub fn rewrite_uses(
     if verify(&layout.track_dir()).is_err() {
         return Ok(());
     }
-    let Ok(listing) = fs::read_dir(layout.track_dir()) else { return Ok(()) };
+    let listing = fs::read_dir(layout.track_dir()).into_iter().flatten();
     for path in listing.filter_map(|item| Some(item.ok()?.path())) {
         let Some(ending) = BUFFERS.into_iter().find(|ending| path.extension().is_some_and(|found| found == *ending))
         else {

@@ -96,8 +96,7 @@ pub(super) fn files(layout: &Layout, ending: &str) -> Vec<PathBuf> {
     if verify(&layout.spool_dir()).is_err() {
         return Vec::new();
     }
-    let Ok(listing) = fs::read_dir(layout.spool_dir()) else { return Vec::new() };
-    let paths = listing.filter_map(|item| Some(item.ok()?.path()));
+    let paths = fs::read_dir(layout.spool_dir()).into_iter().flatten().filter_map(|item| Some(item.ok()?.path()));
     let mut files: Vec<PathBuf> = paths
         .filter(|path| path.extension().is_some_and(|found| found == ending))
         .filter(|path| !path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.')))

@@ -58,13 +58,8 @@ pub enum SessionSource {
 impl SessionSource {
     /// Parses the host's word. An unknown word counts as a normal start.
     pub fn parse(source: &str) -> Self {
-        match source {
-            "resume" => Self::Resume,
-            "clear" => Self::Clear,
-            "compact" => Self::Compact,
-            "fork" => Self::Fork,
-            _ => Self::Startup,
-        }
+        let others = [Self::Resume, Self::Clear, Self::Compact, Self::Fork];
+        others.into_iter().find(|known| known.as_str() == source).unwrap_or(Self::Startup)
     }
 
     pub fn as_str(self) -> &'static str {
