@@ -130,41 +130,30 @@ impl MemoryType {
 
     /// Returns the name that is used in tool arguments, on the command line and in the database.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UserPrompt => "user_prompt",
-            Self::AssistantResponse => "assistant_response",
-            Self::ToolUsage => "tool_usage",
-            Self::Error => "error",
-            Self::SubagentResult => "subagent_result",
-            Self::Decision => "decision",
-            Self::Learning => "learning",
-            Self::ErrorFix => "error_fix",
-            Self::SessionSummary => "session_summary",
-            Self::Preference => "preference",
-            Self::Convention => "convention",
-            Self::Architecture => "architecture",
-            Self::Pattern => "pattern",
-            Self::Task => "task",
-        }
+        self.name_and_label().0
     }
 
     /// Returns the name in daily logs: the bold label of a line, or the heading of a section.
     pub fn label(self) -> &'static str {
+        self.name_and_label().1
+    }
+
+    fn name_and_label(self) -> (&'static str, &'static str) {
         match self {
-            Self::UserPrompt => "User Prompt",
-            Self::AssistantResponse => "Assistant Response",
-            Self::ToolUsage => "Tool Usage",
-            Self::Error => "Error",
-            Self::SubagentResult => "Subagent Result",
-            Self::Decision => "Decision",
-            Self::Learning => "Learning",
-            Self::ErrorFix => "Error Fix",
-            Self::SessionSummary => "Session Summary",
-            Self::Preference => "Preference",
-            Self::Convention => "Convention",
-            Self::Architecture => "Architecture",
-            Self::Pattern => "Pattern",
-            Self::Task => "Task",
+            Self::UserPrompt => ("user_prompt", "User Prompt"),
+            Self::AssistantResponse => ("assistant_response", "Assistant Response"),
+            Self::ToolUsage => ("tool_usage", "Tool Usage"),
+            Self::Error => ("error", "Error"),
+            Self::SubagentResult => ("subagent_result", "Subagent Result"),
+            Self::Decision => ("decision", "Decision"),
+            Self::Learning => ("learning", "Learning"),
+            Self::ErrorFix => ("error_fix", "Error Fix"),
+            Self::SessionSummary => ("session_summary", "Session Summary"),
+            Self::Preference => ("preference", "Preference"),
+            Self::Convention => ("convention", "Convention"),
+            Self::Architecture => ("architecture", "Architecture"),
+            Self::Pattern => ("pattern", "Pattern"),
+            Self::Task => ("task", "Task"),
         }
     }
 
