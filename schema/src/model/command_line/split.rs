@@ -73,13 +73,17 @@ impl CommandSplitter<'_> {
         while let Some(next) = self.next_char() {
             match next {
                 _ if Some(next) == end && open == 0 => break,
-                '\\' => self.read_backslash(&mut current),
+                '\\' if self.skip("\n") || self.skip("\r\n") => {}
+                // Before a letter it is more likely part of a Windows path than an escape without effect.
+                '\\' => self.read_escaped(&mut current, |next| {
+                    !next.is_alphanumeric() && !matches!(next, '.' | '_' | '-' | '\\')
+                }),
                 '\'' => self.read_single_quoted(&mut current),
                 '$' if self.skip("'") => self.ansi_quoted(&mut current),
                 '$' if self.rest.starts_with('"') => {}
                 '"' => self.read_double_quoted(&mut current),
                 '$' if self.rest.starts_with("((") => self.skip_arithmetic(),
-                '$' if self.rest.starts_with('(') => self.read_substitution(&mut current),
+                '$' if self.skip("(") => self.read_nested(&mut current, ')'),
                 // In PowerShell a backtick at the end of a line continues it.
                 '`' if self.skip("\n") || self.skip("\r\n") => self.end_word(&mut current),
                 '`' if end != Some('`') => self.read_nested(&mut current, '`'),
@@ -135,19 +139,10 @@ impl CommandSplitter<'_> {
         self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]);
     }
 
-    /// Reads a backslash. Before a letter it is more likely part of a Windows path than an escape without effect.
-    fn read_backslash(&mut self, current: &mut CommandBuilder) {
-        if self.skip("\n") || self.skip("\r\n") {
-            return;
-        }
-        let is_escape = |next: char| !next.is_alphanumeric() && !matches!(next, '.' | '_' | '-' | '\\');
-        match self.rest.chars().next() {
-            Some(next) if is_escape(next) => {
-                self.next_char();
-                current.push(next);
-            }
-            _ => current.push('\\'),
-        }
+    /// Reads the character after a backslash if it is escaped, and the backslash otherwise.
+    fn read_escaped(&mut self, current: &mut CommandBuilder, is_escaped: impl Fn(char) -> bool) {
+        let escaped = self.rest.chars().next().filter(|next| is_escaped(*next)).and_then(|_| self.next_char());
+        current.push(escaped.unwrap_or('\\'));
     }
 
     fn read_single_quoted(&mut self, current: &mut CommandBuilder) {
@@ -179,29 +174,14 @@ impl CommandSplitter<'_> {
         while let Some(next) = self.next_char() {
             match next {
                 '"' => return,
-                '\\' => {
-                    if self.skip("\n") {
-                        continue;
-                    }
-                    match self.rest.chars().next() {
-                        Some(next @ ('"' | '$' | '`')) => {
-                            self.next_char();
-                            current.push(next);
-                        }
-                        _ => current.push('\\'),
-                    }
-                }
+                '\\' if self.skip("\n") => {}
+                '\\' => self.read_escaped(current, |next| matches!(next, '"' | '$' | '`')),
                 '$' if self.rest.starts_with("((") => self.skip_arithmetic(),
-                '$' if self.rest.starts_with('(') => self.read_substitution(current),
+                '$' if self.skip("(") => self.read_nested(current, ')'),
                 '`' => self.read_nested(current, '`'),
                 other => current.push(other),
             }
         }
-    }
-
-    fn read_substitution(&mut self, current: &mut CommandBuilder) {
-        self.next_char();
-        self.read_nested(current, ')');
     }
 
     fn read_nested(&mut self, current: &mut CommandBuilder, end: char) {
@@ -218,8 +198,6 @@ impl CommandSplitter<'_> {
 
     /// Skips `((…))`, where `>` is a comparison.
     fn skip_arithmetic(&mut self) {
-        self.skip("(");
-        self.skip("(");
         self.skip_past("))");
     }
 
