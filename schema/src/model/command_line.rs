@@ -9,14 +9,14 @@ mod split;
 
 use std::ops::RangeInclusive;
 
+pub(crate) use main_commands::{MainCommand, is_answer, main_commands, succeeded};
 use programs::{
     ALIASES, CHANGING, CHANGING_WITH, CONSTRUCTS, EXTENSIONS, INTERPRETERS, KEYWORDS, PRINT_ONLY_OPTIONS,
     READ_ONLY_WITH, SHELLS, VALUED, WRAPPERS,
 };
-
-pub(crate) use main_commands::{MainCommand, is_answer, main_commands, succeeded};
-
 use split::SimpleCommand;
+
+use crate::model::word_list::WordList;
 
 /// The maximum nesting of commands (`bash -c "bash -c …"`) that is followed.
 const DEPTH: usize = 6;
@@ -142,8 +142,7 @@ fn is_changing_command(words: &[&str], depth: usize) -> bool {
         "sed" | "gsed" => has_short_option(arguments, 'i', "efl") || has_argument_prefix(arguments, "--in-place"),
         "tar" => arguments.first().is_some_and(|modes| modes.contains(['c', 'x', 'r', 'u'])),
         "curl" => {
-            has_short_option(arguments, 'o', "HdXuA")
-                || has_short_option(arguments, 'O', "HdXuA")
+            ['o', 'O'].into_iter().any(|letter| has_short_option(arguments, letter, "HdXuA"))
                 || is_changing_by_table("curl", arguments)
         }
         shell if SHELLS.contains(&shell) => is_changing_shell_call(arguments, depth),
@@ -273,11 +272,11 @@ fn subcommands<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
 /// Whether one of the short options contains a letter, as in `-i`, `-Ei` or `-i.bak`. The rest of an option after a letter in `valued` is a
 /// value.
 fn has_short_option(arguments: &[&str], letter: char, valued: &str) -> bool {
-    let short =
-        arguments.iter().enumerate().filter(|(_, argument)| argument.starts_with('-') && !argument.starts_with("--"));
-    short.into_iter().any(|(at, option)| {
-        let goes_nowhere = arguments.get(at + 1).is_some_and(|value| *value == "/dev/null");
-        !goes_nowhere && option.chars().skip(1).take_while(|next| !valued.contains(*next)).any(|next| next == letter)
+    arguments.iter().enumerate().any(|(at, option)| {
+        let is_short = option.starts_with('-') && !option.starts_with("--");
+        let goes_nowhere = arguments.get(at + 1) == Some(&"/dev/null");
+        let mut letters = option.chars().skip(1).take_while(|next| !valued.contains(*next));
+        is_short && !goes_nowhere && letters.any(|next| next == letter)
     })
 }
 
@@ -337,33 +336,24 @@ fn is_script(word: &str) -> bool {
 
 /// Whether a git call changes something. Some subcommands list or change things depending on the arguments that follow.
 fn is_changing_git_call(arguments: &[&str]) -> bool {
+    static LISTS: WordList = WordList::words(
+        "-l --list -n -r -a -v -vv --contains --no-contains --merged --no-merged --points-at --sort --format \
+         --show-current --all --remotes",
+    );
+    static EDITS: WordList = WordList::words("-d -D -m -M -c -C -f -u --delete --move --copy --force");
+    static EDITS_ALWAYS: WordList = WordList::words("--set-upstream-to --unset-upstream --edit-description");
+    static GETS: WordList = WordList::words("-l --list --get --get-all --get-regexp --get-urlmatch --get-color");
+    static SETS: WordList = WordList::words("--unset --unset-all --add --replace-all --remove-section -e --edit");
     let words = subcommands("git", arguments);
-    let has = |options: &[&str]| {
-        arguments.iter().any(|argument| options.contains(&argument.split('=').next().unwrap_or(argument)))
-    };
+    let options = || arguments.iter().map(|argument| argument.split('=').next().unwrap_or(argument));
+    let has = |list: &WordList| options().any(|option| list.contains(option));
     match words.first() {
         Some(&("branch" | "tag")) => {
-            let lists =
-                has(&["-l", "--list", "-n", "-r", "-a", "-v", "-vv", "--contains", "--no-contains", "--merged"])
-                    || has(&[
-                        "--no-merged",
-                        "--points-at",
-                        "--sort",
-                        "--format",
-                        "--show-current",
-                        "--all",
-                        "--remotes",
-                    ]);
-            let edits = ["-d", "-D", "-m", "-M", "-c", "-C", "-f", "-u", "--delete", "--move", "--copy", "--force"];
-            has(&edits) && !has(&["--list"])
-                || has(&["--set-upstream-to", "--unset-upstream", "--edit-description"])
-                || words.len() > 1 && !lists
+            has(&EDITS) && !options().any(|option| option == "--list")
+                || has(&EDITS_ALWAYS)
+                || words.len() > 1 && !has(&LISTS)
         }
-        Some(&"config") => {
-            let gets = has(&["-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--get-color"]);
-            let sets = has(&["--unset", "--unset-all", "--add", "--replace-all", "--remove-section", "-e", "--edit"]);
-            sets || !gets && words.len() > 2 && !matches!(words[1], "get" | "list")
-        }
+        Some(&"config") => has(&SETS) || !has(&GETS) && words.len() > 2 && !matches!(words[1], "get" | "list"),
         _ => is_changing_by_table("git", arguments),
     }
 }

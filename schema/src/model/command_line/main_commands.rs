@@ -157,7 +157,6 @@ const DEPTH: usize = 3;
 
 /// Returns the position of the program that a runner runs among the runner's arguments.
 fn run_by(name: &str, arguments: &[&str]) -> Option<usize> {
-    let is_operand = |word: &&str| !word.starts_with('-');
     if name == "python" {
         return arguments.iter().position(|word| *word == "-m").map(|at| at + 1).filter(|at| *at < arguments.len());
     }
@@ -167,7 +166,7 @@ fn run_by(name: &str, arguments: &[&str]) -> Option<usize> {
         None if DIRECT_RUNNERS.contains(&name) => 0,
         None => return None,
     };
-    arguments[skipped..].iter().position(is_operand).map(|at| at + skipped)
+    arguments[skipped..].iter().position(|word| !word.starts_with('-')).map(|at| at + skipped)
 }
 
 /// Returns the simple commands of a line, and what `ssh` runs on another machine instead of `ssh` itself.
@@ -267,11 +266,11 @@ pub(crate) fn is_answer(line: &str, code: i32, output: &str) -> bool {
     let answers = |simple: &SimpleCommand| {
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
         // `command -v x` runs nothing; its exit code is the answer.
-        let asked = words.first().is_some_and(|word| *word == "command");
-        let found = effective_program(&words);
-        let (name, arguments) = found.map_or(("", &[][..]), |(word, arguments)| (word, arguments));
-        let name = if asked { "command".to_owned() } else { installed_name(name) };
-        let name = if matches!(words.first(), Some(&("[" | "[["))) { words[0].to_owned() } else { name };
+        let (program, arguments) = effective_program(&words).unwrap_or_default();
+        let name = match words.first() {
+            Some(first @ &("command" | "[" | "[[")) => (*first).to_owned(),
+            _ => installed_name(program),
+        };
         let is_listed = |subcommands: &str| arguments.iter().any(|word| lists(subcommands, word));
         ANSWERING.contains(&name) || ANSWERING_WITH.value(&name).is_some_and(is_listed)
     };
