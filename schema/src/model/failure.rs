@@ -67,9 +67,9 @@ impl Attempt {
     /// Returns short keys of what this attempt is about. An attempt can settle a failure only if both share a key.
     pub fn topics(&self) -> Vec<String> {
         let commands = self.main_commands();
-        let names = match (commands.is_empty(), &self.input) {
-            (false, _) => commands.iter().flat_map(MainCommand::topics).collect(),
-            (true, input) => vec![format!("{} {}", self.tool, input.as_deref().unwrap_or_default())],
+        let names = match commands.is_empty() {
+            true => vec![format!("{} {}", self.tool, self.input.as_deref().unwrap_or_default())],
+            false => commands.iter().flat_map(MainCommand::topics).collect(),
         };
         // Hashed, because a command line can contain a secret.
         names.into_iter().map(|name| content_hash(&name)[..TOPIC_DIGITS].to_owned()).collect()
@@ -77,16 +77,9 @@ impl Attempt {
 
     /// Returns the text of the memory that this attempt failed.
     pub(crate) fn failed(&self, cause: &str) -> String {
-        let mut text = format!("{}{FAILED}", self.tool);
-        if let Some(input) = &self.input {
-            text.push_str(": ");
-            text.push_str(input);
-        }
-        if !cause.is_empty() {
-            text.push('\n');
-            text.push_str(cause);
-        }
-        text
+        let input = self.input.as_ref().map(|input| format!(": {input}")).unwrap_or_default();
+        let end = if cause.is_empty() { "" } else { "\n" };
+        format!("{}{FAILED}{input}{end}{cause}", self.tool)
     }
 }
 
@@ -161,25 +154,20 @@ pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
     let (failed, succeeded) = (failed.main_commands(), success.succeeded());
     // Among several commands the last one most likely failed; the others usually prepare it.
     let Some(task) = failed.last() else { return false };
-    succeeded.iter().any(|done| {
-        if !done.includes(task) {
-            return false;
-        }
-        let has = |operands: &[String], word: &String| operands.contains(word);
-        let is_same =
-            done.operands.len() == task.operands.len() && done.operands.iter().all(|word| has(&task.operands, word));
-        let is_wider = done.is_check() && done.operands.iter().all(|word| has(&task.operands, word));
+    succeeded.iter().filter(|done| done.includes(task)).any(|done| {
+        let is_check = done.is_check();
+        let names_files = task.files().next().is_some();
+        let is_in_task = |word: &String| task.operands.contains(word);
         let is_named =
             |word: &String| content.contains(word.trim_start_matches("./").split("::").last().unwrap_or(word));
         let is_file = |word: &String| !word.contains("::") && done.files().any(|file| file == word);
-        let is_more = |word: &String| task.files().next().is_some() && is_file(word);
-        let is_narrower = done.is_check()
-            && task.operands.iter().all(|word| has(&done.operands, word))
-            && done.operands.iter().all(|word| has(&task.operands, word) || is_named(word) || is_more(word));
-        let has_its_files = !done.is_check()
-            && task.files().next().is_some()
-            && task.operands.iter().all(|word| has(&done.operands, word));
-        is_same || is_wider || is_narrower || has_its_files
+        let is_added = |word: &String| is_named(word) || names_files && is_file(word);
+        let is_same_or_wider =
+            (is_check || done.operands.len() == task.operands.len()) && done.operands.iter().all(is_in_task);
+        let has_all_operands = task.operands.iter().all(|word| done.operands.contains(word));
+        let adds_only_such = || done.operands.iter().all(|word| is_in_task(word) || is_added(word));
+        let is_narrower = has_all_operands && if is_check { adds_only_such() } else { names_files };
+        is_same_or_wider || is_narrower
     })
 }
 
