@@ -6,6 +6,8 @@
 mod frame;
 mod line_kind;
 
+use std::collections::HashSet;
+
 use crate::model::word_list::WordList;
 use frame::{is_python_frame, location, without_address};
 use line_kind::{LineKind, is_diagnostic, is_exception, line_kind, names_test, titled_test};
@@ -58,8 +60,9 @@ pub(crate) fn cause_of(report: &str, project: &str) -> String {
 /// Returns the lines that describe the cause, in order.
 fn causes(lines: &[&str], kinds: &[LineKind], telling: &[usize]) -> Vec<usize> {
     for kind in [LineKind::Cause, LineKind::Summary, LineKind::Hint] {
-        let found: Vec<usize> = telling.iter().copied().filter(|at| kinds[*at] == kind).collect();
-        let mut found = without_repeats(found, lines);
+        let mut seen = HashSet::new();
+        let is_new = |at: &usize| kinds[*at] == kind && seen.insert(lines[*at].trim());
+        let mut found: Vec<usize> = telling.iter().copied().filter(is_new).collect();
         if found.is_empty() {
             continue;
         }
@@ -119,19 +122,6 @@ fn details(lines: &[&str], kinds: &[LineKind], telling: &[usize], cause: usize) 
     let is_field = |line: &str| line.starts_with([' ', '\t', '│']) || line.contains(": ");
     let below = below.take_while(|(n, at)| *n == 0 && is_title || is_short && is_field(lines[*at]));
     below.map(|(_, at)| at).take(MOST_DETAILS).collect()
-}
-
-fn without_repeats(found: Vec<usize>, lines: &[&str]) -> Vec<usize> {
-    let mut seen: Vec<&str> = Vec::new();
-    found
-        .into_iter()
-        .filter(|at| {
-            let line = lines[*at].trim();
-            let is_new = !seen.contains(&line);
-            seen.push(line);
-            is_new
-        })
-        .collect()
 }
 
 /// Returns the stack frame in the project's code that is nearest to the cause.

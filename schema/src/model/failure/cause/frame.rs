@@ -15,11 +15,8 @@ pub(super) fn frame<'l>(line: &'l str, following: &[&'l str]) -> Option<&'l str>
         let place = rest.rsplit_once(" in ").map(|(_, place)| place).or(place).unwrap_or(rest);
         let name = rest.split_once('(').map_or(rest, |(name, _)| name);
         // Java prints the file without its directory, but the package shows whose code it is.
-        return Some(if place.contains('/') || place.contains('\\') || place.starts_with("node:") {
-            place
-        } else {
-            name
-        });
+        let is_file = place.contains(['/', '\\']) || place.starts_with("node:");
+        return Some(if is_file { place } else { name });
     }
     if let Some(rest) = bare.strip_prefix('#').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
         // gdb, sanitizers and PHP.
@@ -29,10 +26,8 @@ pub(super) fn frame<'l>(line: &'l str, following: &[&'l str]) -> Option<&'l str>
         // "#0 0x000055d0f1a2 llvm::sys::PrintStackTrace"
         return Some(if place.contains(['/', '\\', '.']) { place } else { "<function>" });
     }
-    if let Some(rest) = bare.strip_prefix("from ").filter(|rest| is_indented && rest.contains(".rb:")) {
-        return Some(rest);
-    }
-    if let Some(place) = bare.strip_prefix("--> ") {
+    let ruby = bare.strip_prefix("from ").filter(|rest| is_indented && rest.contains(".rb:"));
+    if let Some(place) = ruby.or_else(|| bare.strip_prefix("--> ")) {
         return Some(place);
     }
     // Go prints the function, and its place on the next line.
@@ -45,10 +40,9 @@ pub(super) fn frame<'l>(line: &'l str, following: &[&'l str]) -> Option<&'l str>
         return Some("<function>");
     }
     // Rust backtraces number their functions and print the place on the next line.
-    let number = bare
-        .split_once(": ")
-        .filter(|(number, _)| is_indented && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()));
-    number.map(|_| "<function>")
+    let (number, _) = bare.split_once(": ")?;
+    let is_numbered = is_indented && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    is_numbered.then_some("<function>")
 }
 
 pub(super) fn is_python_frame(bare: &str) -> bool {
@@ -72,10 +66,7 @@ pub(super) fn is_own(place: &str, project: &str) -> bool {
             .iter()
             .any(|folder| inner.contains(folder));
     }
-    if FOREIGN.occurs_in(place) {
-        return false;
-    }
-    !FOREIGN_NAMES.begins(place)
+    !FOREIGN.occurs_in(place) && !FOREIGN_NAMES.begins(place)
 }
 
 /// Returns a frame without its number and address, as in `#3  0x000055d0 in hoist () at lib/LICM.cpp:167`.

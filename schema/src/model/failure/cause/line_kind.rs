@@ -4,7 +4,7 @@ use super::frame::{frame, is_own, is_python_frame, location};
 use crate::model::word_list::WordList;
 
 /// The role of a line in a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// Says nothing: a header, a rule, progress.
     Noise,
@@ -58,29 +58,23 @@ fn is_noise(bare: &str) -> bool {
          make: Leaving|make: Entering|warning:|Run with --|at java.base/|--- Done|Test Suites:|Snapshots:|\
          Ran all test suites",
     );
-    if bare.is_empty() || !bare.chars().any(char::is_alphanumeric) {
-        return true;
-    }
+    const RULES: [char; 6] = ['=', '_', '─', '━', '*', '~'];
     // Gradle may give the reason on the same line: "Execution failed for task ':app:check'. It requires …".
-    let has_reason = bare.starts_with("Execution failed for task") && bare.contains("'. ");
-    if STARTS.begins(bare) && !has_reason {
-        return true;
-    }
+    let has_reason = || bare.starts_with("Execution failed for task") && bare.contains("'. ");
     // "8 passed (12s)"
     let is_count = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit());
-    if bare.split_once(' ').is_some_and(|(number, rest)| is_count(number) && rest.starts_with("passed")) {
-        return true;
-    }
-    // Other exit codes can be informative: command not found, killed, out of memory.
-    if bare == "Exit code 1" {
-        return true;
-    }
-    // Matches "=== FAILURES ===" and "... 12 more".
-    let ruled = bare.starts_with(['=', '_', '─', '━', '*', '~'])
-        && bare.ends_with(['=', '_', '─', '━', '*', '~'])
-        && !bare.contains(" failed")
-        && !bare.contains("error");
-    ruled && titled_test(bare).is_none() || bare.starts_with("... ") && bare.ends_with(" more")
+    let counts_passed =
+        || bare.split_once(' ').is_some_and(|(number, rest)| is_count(number) && rest.starts_with("passed"));
+    // "=== FAILURES ==="
+    let is_ruled =
+        || bare.starts_with(RULES) && bare.ends_with(RULES) && !bare.contains(" failed") && !bare.contains("error");
+    !bare.chars().any(char::is_alphanumeric)
+        || STARTS.begins(bare) && !has_reason()
+        || counts_passed()
+        // Other exit codes can be informative: command not found, killed, out of memory.
+        || bare == "Exit code 1"
+        || is_ruled() && titled_test(bare).is_none()
+        || bare.starts_with("... ") && bare.ends_with(" more")
 }
 
 /// Whether a line says what went wrong, in the format of a known tool.
@@ -98,16 +92,12 @@ fn is_cause(line: &str, bare: &str) -> bool {
          Out of memory",
     );
     let inner = bare.trim_start_matches(|c: char| c.is_whitespace() || ">│|×✗✘✖●".contains(c));
-    if line.starts_with("E ") && line.len() > 2 {
-        return true;
-    }
-    if STARTS.begins(inner) {
-        return true;
-    }
-    if inner.starts_with("thread '") && inner.contains("panicked at") {
-        return true;
-    }
-    is_exception(inner) || is_diagnostic(inner) || PARTS.occurs_in(bare)
+    line.starts_with("E ") && line.len() > 2
+        || STARTS.begins(inner)
+        || inner.starts_with("thread '") && inner.contains("panicked at")
+        || is_exception(inner)
+        || is_diagnostic(inner)
+        || PARTS.occurs_in(bare)
 }
 
 /// Whether a line reports an exception, such as `TypeError: …`, `django.db.utils.IntegrityError: …`, `java.lang.IllegalStateException: …`
@@ -134,12 +124,8 @@ pub(super) fn is_diagnostic(bare: &str) -> bool {
         return false;
     };
     let place = place.trim_end_matches(':');
-    let is_numbered = place.contains('.')
-        && place
-            .rsplit([':', '('])
-            .next()
-            .is_some_and(|n| n.trim_end_matches(')').bytes().all(|b| b.is_ascii_digit() || b == b',') && !n.is_empty())
-        && place.contains([':', '(']);
+    let is_number = |n: &str| !n.is_empty() && n.trim_end_matches(')').bytes().all(|b| b.is_ascii_digit() || b == b',');
+    let is_numbered = place.contains('.') && place.rsplit_once([':', '(']).is_some_and(|(_, number)| is_number(number));
     let rest = rest.trim_start_matches("- ");
     let says = ["error", "Error", "fatal"].iter().any(|word| rest.starts_with(word)) || place.contains(".go:");
     is_numbered && says && !rest.is_empty()
@@ -147,19 +133,17 @@ pub(super) fn is_diagnostic(bare: &str) -> bool {
 
 /// Whether a line counts failures or names the failed test.
 fn is_summary(bare: &str) -> bool {
-    if bare == "FAIL" || bare.starts_with("FAIL\t") || names_test(bare) {
-        return true;
-    }
     static MARKS: WordList =
         WordList::phrases("make: ***|gmake: ***|make[|collect2: error|ninja: build stopped|FAILED|FAIL:|✗|✘|✖");
-    if MARKS.begins(bare) {
-        return true;
-    }
     let lower = bare.to_ascii_lowercase();
-    ["failed", "failing", "failures", "errors"].iter().any(|word| {
-        let before = lower.split(word).next().unwrap_or_default().trim_end();
-        lower.contains(word) && before.ends_with(|c: char| c.is_ascii_digit())
-    })
+    let is_counted = |word: &&str| {
+        lower.split_once(*word).is_some_and(|(before, _)| before.trim_end().ends_with(|c: char| c.is_ascii_digit()))
+    };
+    bare == "FAIL"
+        || bare.starts_with("FAIL\t")
+        || names_test(bare)
+        || MARKS.begins(bare)
+        || ["failed", "failing", "failures", "errors"].iter().any(is_counted)
 }
 
 /// Returns the test in pytest's title of a failure: `____ test_x ____`.
