@@ -66,29 +66,29 @@ fn causes(lines: &[&str], kinds: &[LineKind], telling: &[usize]) -> Vec<usize> {
         if found.is_empty() {
             continue;
         }
-        if kind == LineKind::Cause && found.len() > MOST_LINES {
-            // The first errors of a compiler usually cause the others. In a chain of exceptions, the last one was raised.
-            let is_chain = is_exception(lines[found[found.len() - 1]].trim());
-            found = if is_chain { vec![found[0], found[found.len() - 1]] } else { found };
+        // The first errors of a compiler usually cause the others. In a chain of exceptions, the last one was raised.
+        if let [first, .., last] = found[..]
+            && kind == LineKind::Cause
+            && found.len() > MOST_LINES
+            && is_exception(lines[last].trim())
+        {
+            found = vec![first, last];
         }
         let is_half = found.get(MOST_LINES - 1..=MOST_LINES).is_some_and(|two| is_pair(lines[two[0]], lines[two[1]]));
         found.truncate(MOST_LINES + usize::from(is_half));
+        let names_failed = |at: &usize| kinds[*at] == LineKind::Summary && names_test(lines[*at]);
         // Without a cause, the lines below the name of the failed test say why.
-        let names = |at: &usize| kind == LineKind::Summary && names_test(lines[*at]);
-        let described = if let [only] = found[..] { Some(only) } else { found.iter().copied().rfind(names) };
+        let described = if let [only] = found[..] { Some(only) } else { found.iter().copied().rfind(names_failed) };
         if let Some(described) = described {
             found.extend(details(lines, kinds, telling, described));
-            found.sort_unstable();
         }
         // The name of the failed test belongs to the cause.
         if kind == LineKind::Cause {
-            let mut named =
-                telling.iter().copied().filter(|at| kinds[*at] == LineKind::Summary && names_test(lines[*at]));
+            let mut named = telling.iter().copied().filter(names_failed);
             let (first, cause) = (named.clone().next(), found[0]);
-            let named = named.rfind(|at| *at < cause).or(first);
-            found.extend(named.filter(|at| !found.contains(at)).into_iter().collect::<Vec<_>>());
-            found.sort_unstable();
+            found.extend(named.rfind(|at| *at < cause).or(first));
         }
+        found.sort_unstable();
         return found;
     }
     // Without a known format, the last lines most likely say what went wrong.
@@ -176,13 +176,10 @@ pub(crate) fn truncated(text: &str, limit: usize) -> String {
 
 fn kinds(lines: &[&str], project: &str) -> Vec<LineKind> {
     let mut kinds: Vec<LineKind> = Vec::with_capacity(lines.len());
-    let mut at = 0;
-    while at < lines.len() {
-        let line = lines[at];
-        let (kind, more) = line_kind(line, &lines[at + 1..], project);
+    while let [line, following @ ..] = &lines[kinds.len()..] {
+        let (kind, more) = line_kind(line, following, project);
         kinds.push(kind);
-        kinds.extend(std::iter::repeat_n(LineKind::Noise, more.min(lines.len() - at - 1)));
-        at += 1 + more;
+        kinds.extend(std::iter::repeat_n(LineKind::Noise, more));
     }
     kinds
 }
