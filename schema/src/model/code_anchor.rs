@@ -1,7 +1,7 @@
 //! Anchors: the places in the project's files that a memory is about, and how they were when it was made. They are part of the entry's
 //! metadata, so that they reach rows, exports and rewritten logs like every other field.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The most anchors of a memory.
 pub const MOST_ANCHORS: usize = 3;
@@ -94,16 +94,16 @@ impl CodeAnchor {
     }
 
     fn to_value(&self) -> Value {
-        let mut fields = Map::new();
-        fields.insert("path".to_owned(), self.path.as_str().into());
-        fields.insert("size".to_owned(), self.size.into());
-        fields.extend(self.hash.as_ref().map(|hash| ("hash".to_owned(), hash.as_str().into())));
-        if let Some(CodeSymbol { name, line, hash }) = &self.symbol {
-            fields.insert("symbol".to_owned(), name.as_str().into());
-            fields.insert("line".to_owned(), (*line).into());
-            fields.insert("lines".to_owned(), hash.as_str().into());
+        let mut value = json!({ "path": self.path, "size": self.size });
+        if let Some(hash) = &self.hash {
+            value["hash"] = hash.as_str().into();
         }
-        fields.into()
+        if let Some(CodeSymbol { name, line, hash }) = &self.symbol {
+            value["symbol"] = name.as_str().into();
+            value["line"] = (*line).into();
+            value["lines"] = hash.as_str().into();
+        }
+        value
     }
 }
 
@@ -132,7 +132,6 @@ fn is_hash(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::json;
 
     use super::*;
 

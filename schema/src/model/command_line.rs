@@ -135,11 +135,13 @@ fn is_changing_command(words: &[&str], depth: usize) -> bool {
         "eval" => is_changing_line(&arguments.join(" "), depth),
         "ssh" => is_changing_line(&skip_options(arguments, "-i,-l,-o,-p,-F,-J", 1).join(" "), depth),
         "find" => {
-            arguments.contains(&"-delete")
-                || find_exec_command(arguments).is_some_and(|words| is_changing_command(words, depth))
+            let exec = arguments.iter().position(|word| matches!(*word, "-exec" | "-execdir" | "-ok" | "-okdir"));
+            arguments.contains(&"-delete") || exec.is_some_and(|at| is_changing_command(&arguments[at + 1..], depth))
         }
         "git" => is_changing_git_call(arguments),
-        "sed" | "gsed" => has_short_option(arguments, 'i', "efl") || has_argument_prefix(arguments, "--in-place"),
+        "sed" | "gsed" => {
+            has_short_option(arguments, 'i', "efl") || arguments.iter().any(|word| word.starts_with("--in-place"))
+        }
         "tar" => arguments.first().is_some_and(|modes| modes.contains(['c', 'x', 'r', 'u'])),
         "curl" => {
             ['o', 'O'].into_iter().any(|letter| has_short_option(arguments, letter, "HdXuA"))
@@ -278,16 +280,6 @@ fn has_short_option(arguments: &[&str], letter: char, valued: &str) -> bool {
         let mut letters = option.chars().skip(1).take_while(|next| !valued.contains(*next));
         is_short && !goes_nowhere && letters.any(|next| next == letter)
     })
-}
-
-fn has_argument_prefix(arguments: &[&str], start: &str) -> bool {
-    arguments.iter().any(|argument| argument.starts_with(start))
-}
-
-/// Returns the command that `find` runs.
-fn find_exec_command<'w>(arguments: &'w [&'w str]) -> Option<&'w [&'w str]> {
-    let at = arguments.iter().position(|argument| matches!(*argument, "-exec" | "-execdir" | "-ok" | "-okdir"))?;
-    arguments.get(at + 1..)
 }
 
 fn is_changing_shell_call(arguments: &[&str], depth: usize) -> bool {

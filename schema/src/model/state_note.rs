@@ -77,9 +77,8 @@ fn note_object(line: &str) -> Option<&str> {
 impl StateNote {
     /// Parses the changes in a note's line.
     pub(crate) fn parse(line: &str) -> Vec<Self> {
-        note_object(line)
-            .and_then(|json| serde_json::from_str(json).ok())
-            .map_or_else(Vec::new, |fields| Self::from_fields(&fields))
+        let fields = note_object(line).and_then(|json| serde_json::from_str(json).ok());
+        fields.map(|fields| Self::from_fields(&fields)).unwrap_or_default()
     }
 
     /// Returns the fields of a note's line that are missing or unusable, or `note` if they cannot be read at all. A line whose writer was
@@ -234,11 +233,7 @@ impl Phase {
     }
 
     pub(crate) fn of_name(name: Option<&str>) -> Self {
-        match name {
-            Some("resolved") => Self::Resolved,
-            Some("closed") => Self::Closed,
-            _ => Self::Open,
-        }
+        [Self::Resolved, Self::Closed].into_iter().find(|phase| phase.name() == name).unwrap_or_default()
     }
 }
 

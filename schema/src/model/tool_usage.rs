@@ -1,5 +1,7 @@
 //! The text of a `tool_usage` memory: edited files, commands and edits of a turn. The session's row is derived from this text.
 
+use std::collections::HashSet;
+
 const FILES: &str = "Files modified: ";
 const COMMANDS: &str = "Commands: ";
 
@@ -50,13 +52,8 @@ pub fn joined(contents: &[&str]) -> String {
 }
 
 fn unique<'c>(items: impl Iterator<Item = &'c str>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for item in items {
-        if !found.iter().any(|known| known == item) {
-            found.push(item.to_owned());
-        }
-    }
-    found
+    let mut seen = HashSet::new();
+    items.filter(|item| seen.insert(*item)).map(str::to_owned).collect()
 }
 
 /// Returns the lines of the edits, grouped by file.
