@@ -205,7 +205,7 @@ impl Statement {
     }
 
     fn sets_another_quantity(&self, older: &Self) -> bool {
-        let Some(old) = only(&older.quantities) else { return false };
+        let [old] = older.quantities.as_slice() else { return false };
         let numbers_of_unit: Vec<f64> = self.quantities.iter().filter(|new| new.1 == old.1).map(|new| new.0).collect();
         let is_old = |number: &f64| (number - old.0).abs() <= f64::EPSILON * old.0.abs();
         let is_other = match numbers_of_unit.as_slice() {
@@ -285,13 +285,8 @@ impl Statement {
     /// Returns the terms that neither statement chooses and that this one does not give up.
     fn unchosen_terms(&self, other: &Self) -> Vec<&String> {
         let is_chosen = |term: &String| self.choices.contains(term) || other.choices.contains(term);
-        let is_given_up = |term: &String| self.given_up.iter().any(|given_up| given_up.terms.contains(term));
-        self.terms.iter().filter(|term| !is_chosen(term) && !is_given_up(term)).collect()
+        self.terms.iter().filter(|term| !is_chosen(term) && !self.gives_up_term(term)).collect()
     }
-}
-
-fn only<T>(items: &[T]) -> Option<&T> {
-    if let [only] = items { Some(only) } else { None }
 }
 
 /// Counts the items that two sorted lists share.

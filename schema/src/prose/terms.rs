@@ -109,9 +109,24 @@ pub(crate) fn tokens(text: &str) -> Vec<ProseToken> {
     with_quantities(with_dates(found))
 }
 
-/// Returns the index of the first token of the last clause.
-pub(crate) fn last_clause(tokens: &[ProseToken]) -> usize {
-    tokens.iter().rposition(|token| token.begins_clause).unwrap_or(0)
+/// Returns the last clause of some tokens.
+pub(crate) fn last_clause(tokens: &[ProseToken]) -> &[ProseToken] {
+    &tokens[tokens.iter().rposition(|token| token.begins_clause).unwrap_or(0)..]
+}
+
+/// Returns the tokens before one in its clause.
+pub(crate) fn clause_before(tokens: &[ProseToken], at: usize) -> &[ProseToken] {
+    if tokens[at].begins_clause { &[] } else { last_clause(&tokens[..at]) }
+}
+
+/// Whether a clause ends before an index.
+pub(crate) fn ends_clause(tokens: &[ProseToken], at: usize) -> bool {
+    tokens.get(at).is_none_or(|token| token.begins_clause)
+}
+
+/// Returns the terms among tokens, in order.
+pub(crate) fn terms_of<'t>(tokens: impl IntoIterator<Item = &'t ProseToken>) -> Vec<String> {
+    tokens.into_iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect()
 }
 
 /// Returns the distinctive terms of a text, sorted and without duplicates.
@@ -175,37 +190,35 @@ pub(crate) fn have_same_stem(a: &str, b: &str) -> bool {
         || is_derived(a, b)
         || is_derived(b, a)
         || syllable(a).is_some() && syllable(a) == syllable(b)
-        || stem(a) >= SHORTEST && a.is_ascii() && a[..stem(a)] == b[..stem(b).min(b.len())]
+        || stem(a) >= SHORTEST && a.is_ascii() && a[..stem(a)] == b[..stem(b)]
 }
 
 fn korean_token(word: &str, begins_clause: bool) -> ProseToken {
     let (stem, particle) = korean::stem(word);
-    let is_term = !stem.is_empty() && !korean::is_common(stem) && !korean::is_common(word);
+    let is_term = !stem.is_empty() && !korean::COMMON.contains(stem) && !korean::COMMON.contains(word);
     let kind = if is_term { TokenKind::Term } else { TokenKind::Other };
     let text = if stem.is_empty() { word } else { stem };
     ProseToken { kind, text: text.to_owned(), particle, is_name: false, begins_clause }
 }
 
 fn ascii_token(word: &str, begins_clause: bool, begins_sentence: bool, has_korean: bool) -> ProseToken {
-    if let Some((number, unit)) = number(word) {
+    let folded = words::fold(word);
+    if let Some((number, unit)) = number(word).or_else(|| Some((words::number(&folded)?, ""))) {
         let kind = TokenKind::Quantity(number);
         return ProseToken { kind, text: words::fold(unit), particle: "", is_name: false, begins_clause };
-    }
-    let folded = words::fold(word);
-    if let Some(number) = words::number(&folded) {
-        let kind = TokenKind::Quantity(number);
-        return ProseToken { kind, text: String::new(), particle: "", is_name: false, begins_clause };
     }
     let is_identifier = word.chars().any(|c| !c.is_ascii_lowercase() && c != '-')
         && !(begins_sentence && word.chars().skip(1).all(char::is_lowercase));
     // A word such as `latest` is a name in Korean text.
-    let is_common = folded.chars().count() < 2 || words::is_common(&folded) && !(has_korean && folded.len() > 3);
+    let is_common = folded.chars().count() < 2 || words::COMMON.contains(&folded) && !(has_korean && folded.len() > 3);
     let kind = if is_common { TokenKind::Other } else { TokenKind::Term };
     ProseToken { kind, text: folded, particle: "", is_name: !is_common && (is_identifier || has_korean), begins_clause }
 }
 
-/// Joins the month and the day of a date into one quantity: `3 March`, `March 3rd`, `the 17th of March`, `3월 17일`.
+/// Joins the month and the day of a date into one quantity: `3 March`, `March 3rd`, `the 17th of March`, `3월 17일`. "May" is also a verb, so a
+/// month only counts next to a day.
 fn with_dates(found: Vec<ProseToken>) -> Vec<ProseToken> {
+    let month = |token: &ProseToken| words::month(&token.text);
     if !found.iter().any(|token| token.text == MONTH || month(token).is_some()) {
         return found;
     }
@@ -234,11 +247,6 @@ fn with_dates(found: Vec<ProseToken>) -> Vec<ProseToken> {
         rest = &behind[length..];
     }
     joined
-}
-
-/// Returns the number of the month that a token names. "May" is also a verb, so a month only counts next to a day.
-fn month(token: &ProseToken) -> Option<f64> {
-    words::month(&token.text)
 }
 
 /// Returns the day of a month that a token may be: `3`, `17th`.

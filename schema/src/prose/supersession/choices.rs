@@ -2,7 +2,7 @@
 
 use super::given_up::{CHANGES_TO, PREFERENCE_REACH, thrown_out};
 use crate::model::word_list::WordList;
-use crate::prose::terms::{CLOCK, DATE, ProseToken, last_clause, quantities};
+use crate::prose::terms::{CLOCK, DATE, ProseToken, clause_before, ends_clause, last_clause, quantities, terms_of};
 
 /// Returns the names that a text chooses: after "use", "with", "to" and similar words, where it stores something, before a Korean particle
 /// of means, or before a Korean verb of choice: "Redis를 쓰자", "MediaConvert 쓰죠".
@@ -17,14 +17,12 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_term()) {
         let before = at.checked_sub(1).map(|before| tokens[before].text.as_str());
+        let is_last = ends_clause(tokens, at + 1);
         // "The package manager is pnpm."
-        let is_predicate =
-            tokens.get(at + 1).is_none_or(|next| next.begins_clause) && matches!(before, Some("is" | "are"));
+        let is_predicate = is_last && matches!(before, Some("is" | "are"));
         // "로그 포맷은 텍스트로 한다."
-        let is_made = token.is_means()
-            && tokens
-                .get(at + 1)
-                .is_some_and(|verb| !verb.is_term() && tokens.get(at + 2).is_none_or(|next| next.begins_clause));
+        let is_made =
+            token.is_means() && tokens.get(at + 1).is_some_and(|verb| !verb.is_term()) && ends_clause(tokens, at + 2);
         let is_preferred = matches!(before, Some("prefer" | "prefers"))
             && tokens[at + 1..].iter().take(PREFERENCE_REACH).any(|next| next.text == "over");
         if !token.is_name && !is_predicate && !is_made && !is_preferred {
@@ -37,14 +35,14 @@ pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
             "" => !next.begins_clause && PROPOSALS.contains(&next.text),
             _ => false,
         });
-        let clause = last_clause(&tokens[..=at]);
-        let is_defined = defines(&tokens[clause..at]);
+        let clause = clause_before(tokens, at);
+        let is_defined = defines(clause);
         // "BLE.", "Chosen: BLE." and "Pagefind it is."
         let behind = || tokens[1..].iter().map(|next| next.text.as_str());
-        let is_marked = at == 1 && before == Some("chosen") && tokens.get(at + 1).is_none_or(|next| next.begins_clause);
+        let is_marked = at == 1 && before == Some("chosen") && is_last;
         let is_reply = at == 0 && (tokens.len() == 1 || behind().eq(["it", "is"])) || is_marked;
         // "Sessions are stored in Redis", "세션은 Redis에 저장한다"
-        let mut stored = tokens[clause..at].iter().rev().skip(1).take(STORED_REACH);
+        let mut stored = clause.iter().rev().skip(1).take(STORED_REACH);
         let is_place = before == Some("in") && stored.any(|word| STORED.contains(&word.text))
             || token.particle == "에" && tokens.get(at + 1).is_some_and(|next| STORES.begins(&next.text));
         if is_place || follows_choice_word || by_particle || by_verb || is_defined || is_reply {
@@ -60,11 +58,11 @@ pub(super) fn returns_to(tokens: &[ProseToken]) -> Vec<String> {
     const REACH: usize = 4;
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate() {
-        let ends_clause = || tokens.get(at + 2).is_none_or(|next| next.begins_clause);
-        if token.text == "after" && tokens.get(at + 1).is_some_and(|next| next.text == "all") && ends_clause() {
-            let clause = last_clause(&tokens[..at]);
-            let near = &tokens[clause.max(at.saturating_sub(REACH))..at];
-            found.extend(near.iter().filter(|token| token.is_term()).map(|token| token.text.clone()));
+        if token.text == "after"
+            && tokens.get(at + 1).is_some_and(|next| next.text == "all")
+            && ends_clause(tokens, at + 2)
+        {
+            found.extend(terms_of(last_clause(&tokens[at.saturating_sub(REACH)..at])));
         }
         if AGAIN.contains(&token.text) {
             let pairs = tokens[at + 1..].windows(2).take(REACH);
@@ -157,14 +155,8 @@ pub(super) fn topic_numbers(all: &[ProseToken]) -> Vec<TopicNumber> {
         let (at, number) = said.iter().enumerate().find_map(is_amount)?;
         // "6시에도" adds a time.
         let is_only = quantities(said).len() == 1 && !said[at].particle.ends_with('도');
-        let texts = |tokens: &[ProseToken], is_meant: &dyn Fn(&ProseToken) -> bool| -> Vec<String> {
-            tokens.iter().filter(|token| is_meant(token)).map(|token| token.text.clone()).collect()
-        };
-        is_only.then(|| TopicNumber {
-            topic: texts(topic, &ProseToken::is_term),
-            limits: texts(&said[..at], &|token| !TIMES_OF_DAY.contains(&token.text)),
-            number,
-        })
+        let limits = said[..at].iter().map(|token| &token.text).filter(|word| !TIMES_OF_DAY.contains(word));
+        is_only.then(|| TopicNumber { topic: terms_of(topic), limits: limits.cloned().collect(), number })
     };
     all.chunk_by(|_, next| !next.begins_clause).filter_map(of_clause).collect()
 }

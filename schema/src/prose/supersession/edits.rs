@@ -112,8 +112,7 @@ pub fn names_of_removed_files(text: &str) -> Option<Statement> {
     let added: HashSet<String> = text.lines().filter(is_code).flat_map(words).collect();
     let is_name = |name: &String| name.len() >= SHORTEST_NAME && !NO_NAMES.contains(name) && !added.contains(name);
     let given_up = |names: Vec<String>, scope: Scope| {
-        let (quantities, subject) = (Vec::new(), Vec::new());
-        (!names.is_empty()).then(|| GivenUp { terms: names.clone(), names, quantities, scope, subject })
+        (!names.is_empty()).then(|| GivenUp { terms: names.clone(), names, ..GivenUp::nothing(scope) })
     };
     let names: Vec<String> = removed.iter().flat_map(|(stem, _)| words(stem)).filter(is_name).collect();
     let chosen = terms(&names.join(" "));

@@ -1,7 +1,9 @@
 //! What a statement gives up: "no longer X", "instead of X", "X 말고".
 
 use crate::model::word_list::WordList;
-use crate::prose::terms::{ProseToken, TokenKind, last_clause, quantities, terms};
+use crate::prose::terms::{
+    ProseToken, TokenKind, clause_before, ends_clause, last_clause, quantities, terms, terms_of,
+};
 
 /// Something that a statement gives up.
 #[derive(Debug, Clone, PartialEq)]
@@ -186,8 +188,7 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         && word(1).is_some_and(|next| GONE.contains(next))
         && !word(2).is_some_and(|next| HABITS.contains(next))
     {
-        let start = last_clause(&tokens[..at]);
-        return Some(collect(&tokens[start..at], Scope::All).limited());
+        return Some(collect(last_clause(&tokens[..at]), Scope::All).limited());
     }
     // "I prefer spaces over tabs"
     let is_preference = |token: &ProseToken| matches!(token.text.as_str(), "prefer" | "prefers");
@@ -196,15 +197,12 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         let end = rest.iter().position(|token| token.begins_clause || ENDS.contains(&token.text));
         return Some(collect(&rest[..end.unwrap_or(rest.len()).min(3)], Scope::Subject));
     }
-    if let Some(subject) = failed_subject(tokens, at) {
-        return Some(subject);
-    }
-    if let Some(thrown) = thrown_out(tokens, at) {
-        return Some(thrown);
+    if let Some(gone) = failed_subject(tokens, at).or_else(|| thrown_out(tokens, at)) {
+        return Some(gone);
     }
     // "no brew at all"
     let is_at_all = |offset: usize| word(offset) == Some("at") && word(offset + 1) == Some("all");
-    let clause = if tokens[at].begins_clause { &[] } else { &tokens[last_clause(&tokens[..at])..at] };
+    let clause = clause_before(tokens, at);
     if word(0) == Some("no")
         && is_of_people(clause)
         && let Some(end) = (2..5).find(|offset| is_at_all(*offset))
@@ -225,7 +223,11 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         return None;
     }
     let mut next = at + phrase.split(' ').count();
-    if scope == Scope::All && tokens.get(next).is_some_and(|token| VERBS_BEHIND.contains(stem_of_verb(&token.text))) {
+    if scope == Scope::All
+        && tokens
+            .get(next)
+            .is_some_and(|token| VERBS_BEHIND.contains(token.text.strip_suffix("ing").unwrap_or(&token.text)))
+    {
         next += 1;
     }
     // "arq, not Celery" gives up Celery. "does not support Celery" gives up nothing.
@@ -252,11 +254,10 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     // "for the database" names the subject.
     if let Some(qualifier) = rest.get(end).filter(|token| token.text == "for").map(|_| &rest[end + 1..]) {
         let until = qualifier.iter().position(|token| token.begins_clause || REASONS.contains(&token.text));
-        given_up.subject = collect(&qualifier[..until.unwrap_or(qualifier.len())], Scope::Subject).terms;
+        given_up.subject = terms_of(&qualifier[..until.unwrap_or(qualifier.len())]);
     }
     if phrase == "no longer" {
-        let start = last_clause(&tokens[..=at]);
-        given_up.subject = collect(&tokens[start..at], Scope::Subject).terms;
+        given_up.subject = terms_of(clause);
     }
     // "Forget the CRDT" is about the one that everybody knows.
     Some(if is_verb { given_up } else { given_up.limited() })
@@ -270,24 +271,23 @@ fn is_of_people(clause: &[ProseToken]) -> bool {
 
 /// Returns the subject of a clause that says that it failed or goes.
 fn failed_subject(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
-    let ends_clause = |at: usize| tokens.get(at).is_none_or(|token| token.begins_clause);
     let rest = &tokens[at + 1..];
     let degrees = rest.iter().take_while(|token| !token.begins_clause && DEGREES.contains(&token.text)).count();
     let fails = PROVES.contains(&tokens[at].text)
         && rest.get(degrees).is_some_and(|token| !token.begins_clause && FAILURES.contains(&token.text));
-    let goes = phrases_at(&GIVES_UP_BEHIND, &tokens[at..]).any(|phrase| ends_clause(at + phrase.split(' ').count()));
+    let goes =
+        phrases_at(&GIVES_UP_BEHIND, &tokens[at..]).any(|phrase| ends_clause(tokens, at + phrase.split(' ').count()));
     if !fails && !goes {
         return None;
     }
-    let start = last_clause(&tokens[..at]);
     // A longer subject is too specific to match.
-    Some(collect(&tokens[start..at], Scope::All)).filter(|given_up| (1..=3).contains(&given_up.terms.len()))
+    Some(collect(last_clause(&tokens[..at]), Scope::All)).filter(|given_up| (1..=3).contains(&given_up.terms.len()))
 }
 
 /// Returns what people throw out, or what they take something out of.
 pub(super) fn thrown_out(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     let verb = &tokens[at];
-    let clause = if verb.begins_clause { &[] } else { &tokens[last_clause(&tokens[..at])..at] };
+    let clause = clause_before(tokens, at);
     let (throws, takes) = (THROWS.contains(&verb.text), TAKES.contains(&verb.text));
     if !throws && !takes || !is_of_people(clause) {
         return None;
@@ -300,8 +300,7 @@ pub(super) fn thrown_out(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     let given_up = match behind.first() {
         Some(of) if of.text == "of" && takes => {
             let place = behind[1..].iter().take_while(|token| !ENDS.contains(&token.text)).count();
-            let subject = collect(&rest[..end], Scope::Subject).terms;
-            Some(GivenUp { subject, ..collect(&behind[1..=place], Scope::Subject) })
+            Some(GivenUp { subject: terms_of(&rest[..end]), ..collect(&behind[1..=place], Scope::Subject) })
         }
         Some(of) if of.text == "of" => None,
         _ => throws.then(|| collect(&rest[..end], Scope::All).limited()),
@@ -381,12 +380,7 @@ pub(super) fn collect(tokens: &[ProseToken], scope: Scope) -> GivenUp {
         token.is_term() && (token.is_name && !is_first_of_two(*at) || precedes_part(*at))
     };
     let names: Vec<String> = tokens.iter().enumerate().filter(is_name).map(|(_, token)| token.text.clone()).collect();
-    let terms: Vec<String> = tokens.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect();
-    GivenUp { names, terms, quantities: quantities(tokens), scope, subject: Vec::new() }
-}
-
-fn stem_of_verb(word: &str) -> &str {
-    word.strip_suffix("ing").unwrap_or(word)
+    GivenUp { names, terms: terms_of(tokens), quantities: quantities(tokens), scope, subject: Vec::new() }
 }
 
 /// Returns the names that a Japanese text gives up: "X はやめて", "X の代わりに".
@@ -401,19 +395,9 @@ pub(super) fn japanese_given_up(text: &str) -> Vec<GivenUp> {
     ];
     let names_before = |at: usize| {
         let before = text[..at].trim_end();
-        let start = before
-            .rfind(|c: char| !c.is_ascii() || c.is_whitespace())
-            .map_or(0, |last| last + before[last..].chars().next().map_or(0, char::len_utf8));
-        terms(&before[start..])
+        terms(before.rsplit(|c: char| !c.is_ascii() || c.is_whitespace()).next().unwrap_or_default())
     };
     let places = |words: &'static WordList| words.iter().flat_map(|word| text.match_indices(word));
     let found = GIVES_UP.iter().flat_map(|(scope, words)| places(words).map(|(at, _)| (names_before(at), *scope)));
-    let to_given_up = |(terms, scope): (Vec<String>, Scope)| GivenUp {
-        names: terms.clone(),
-        terms,
-        quantities: Vec::new(),
-        scope,
-        subject: Vec::new(),
-    };
-    found.map(to_given_up).collect()
+    found.map(|(terms, scope)| GivenUp { names: terms.clone(), terms, ..GivenUp::nothing(scope) }).collect()
 }

@@ -3,15 +3,14 @@
 use super::given_up::{GivenUp, Scope};
 use super::{Statement, Strictness, statements};
 use crate::model::word_list::WordList;
-use crate::prose::terms::{ProseToken, last_clause, tokens};
+use crate::prose::terms::{ProseToken, clause_before, terms_of, tokens};
 
 /// Returns a statement that gives up the number of an answer that the prompt after it leaves for another one of its unit: "60초는 답답해하실 듯.
 /// 30초로 하고", "20 minutes is too harsh. 45 for now." If the prompt names what it is about, other sentences with the number stay.
 pub fn number_left(prompt: &str, answer: &str) -> Option<Statement> {
     let (left, all) = find_left(prompt)?;
     let given_up = GivenUp { quantities: vec![left], ..GivenUp::nothing(Scope::Chosen) };
-    let subject = all.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect();
-    let about = Statement::giving_up(GivenUp { subject, ..given_up.clone() })?;
+    let about = Statement::giving_up(GivenUp { subject: terms_of(&all), ..given_up.clone() })?;
     let is_about_one = statements(answer).iter().any(|said| about.replaces(said, Strictness::Strict));
     if is_about_one { Some(about) } else { Statement::giving_up(given_up) }
 }
@@ -20,11 +19,7 @@ pub fn number_left(prompt: &str, answer: &str) -> Option<Statement> {
 pub fn number_left_for(prompt: &str) -> Option<Statement> {
     let (left, all) = find_left(prompt)?;
     let at = all.iter().position(|token| token.quantity().as_ref() == Some(&left))?;
-    let terms: Vec<String> = all[last_clause(&all[..=at])..at]
-        .iter()
-        .filter(|token| token.is_term())
-        .map(|token| token.text.clone())
-        .collect();
+    let terms = terms_of(clause_before(&all, at));
     let has_subject = !terms.is_empty();
     let given_up = GivenUp { terms, quantities: vec![left], ..GivenUp::nothing(Scope::Sentence) };
     Statement::giving_up(given_up).filter(|_| has_subject)

@@ -6,7 +6,7 @@ use super::given_up::{GivenUp, Scope};
 use crate::model::word_list::WordList;
 use crate::prose::one_off::is_one_off_request;
 use crate::prose::sentences::{in_lower_case, sentences};
-use crate::prose::terms::{ProseToken, tokens};
+use crate::prose::terms::{ProseToken, terms_of, tokens};
 
 /// Returns the statements in a prompt or an answer that give something up or change it, even if they are no conclusions: "no, back to
 /// TOML".
@@ -81,7 +81,7 @@ fn changed_to_another(sentence: &str, tokens: &[ProseToken]) -> Option<Vec<Strin
     let english = tokens.iter().enumerate().find_map(|(at, token)| {
         let behind = &tokens[at + 1..];
         let to = behind.iter().take(REACH).position(|next| TO.contains(&next.text))?;
-        CHANGES.contains(&token.text).then(|| terms_of(behind[..to].iter()))
+        CHANGES.contains(&token.text).then(|| terms_of(&behind[..to]))
     });
     // "2GB로 올려줘" changes only a number.
     let decides = DECIDING_ENDINGS.ends(sentence.trim().trim_end_matches(['.', '!', '。']));
@@ -93,10 +93,6 @@ fn changed_to_another(sentence: &str, tokens: &[ProseToken]) -> Option<Vec<Strin
     let is_object = |token: &&ProseToken| matches!(token.particle, "을" | "를");
     let korean = || tokens.iter().enumerate().any(is_target).then(|| terms_of(tokens.iter().filter(is_object)));
     english.or_else(korean)
-}
-
-fn terms_of<'t>(tokens: impl Iterator<Item = &'t ProseToken>) -> Vec<String> {
-    tokens.filter(|token| token.is_term()).map(|token| token.text.clone()).collect()
 }
 
 /// Whether a sentence is no question, condition or one-off, and does not only order to stop or to remove something.

@@ -60,12 +60,8 @@ fn singular(noun: &str) -> &str {
     noun.strip_suffix('들').filter(|stem| stem.chars().count() >= 2).unwrap_or(noun)
 }
 
-/// Whether a word occurs in any text.
-pub(super) fn is_common(word: &str) -> bool {
-    COMMON.contains(word)
-}
-
-static COMMON: WordList = WordList::words(
+/// Words that occur in any text.
+pub(super) static COMMON: WordList = WordList::words(
     "가 가능 가장 가지 간단 같 같은 같이 개 거 거기 건 것 게 결과 결정 경우 계속 고정 관련 괜찮 교체 그 그거 그걸 그것 그냥 그 그래 그래서 그런 그런데 그럼 그렇게 그리고 근데 금지 기본 기존 \
      기준 까지 나 나중 내 내가 내일 너무 넣 네 누가 다 다른 다시 다음 당장 대로 대신 대한 대해 더 더는 더이상 덜 데 도 동안 되 두 둘 뒤 드 들 등 따라 따로 때 때문 또 또는 라 람 랑 마 많이 \
      말 말고 매번 맞 먼저 모두 모든 무엇 무조건 문제 뭐 및 바로 반드시 방금 받 방법 방식 버리 번 번째 변경 별도 보 보다 부분 부터 분 뿐 사용 상태 새 새로 생각 선택 설정 수 수정 쉽 시작 쓰 쓰지 아 아까 아니 \

@@ -24,11 +24,6 @@ pub(super) fn fold(word: &str) -> String {
     lower
 }
 
-/// Whether a normalized word occurs in any text: a function word, a question word, or a verb or adjective of everyday work.
-pub(super) fn is_common(word: &str) -> bool {
-    COMMON.contains(word)
-}
-
 /// Returns the number of a month.
 pub(super) fn month(word: &str) -> Option<f64> {
     static MONTHS: WordList = WordList::phrases(
@@ -74,8 +69,9 @@ static UNITS: WordList = WordList::phrases(
      퍼센트 percent|프레임 frame|회 time|만  10000",
 );
 
-/// Normalized words, so verbs have lost only the endings that look like plurals.
-static COMMON: WordList = WordList::words(
+/// Words that occur in any text: function words, question words, and verbs and adjectives of everyday work. They are normalized, so verbs
+/// have lost only the endings that look like plurals.
+pub(super) static COMMON: WordList = WordList::words(
     "a about above across actually add added adding after again against ago all allow allowed almost along already \
      also alway although always am an and annoying another any anybody anymore anyone anything anyway appear apply \
      applied approach are aren arent around as ask asked at available avoid away back based basically be because \
