@@ -264,17 +264,14 @@ fn differing_quotations<'t>(older: &'t str, newer: &'t str) -> (Vec<&'t str>, Ve
 
 /// Returns the short quoted values of a text, and whether each begins a sentence.
 fn quotations(text: &str) -> Vec<(&str, bool)> {
+    let marks: Vec<(usize, &str)> = text.match_indices(['`', '"', '“', '”']).collect();
     let mut found = Vec::new();
-    let mut parts = text.split(['`', '"', '“', '”']).peekable();
-    let mut at = 0;
-    let mut is_quoted = false;
-    while let Some(part) = parts.next() {
-        if is_quoted && parts.peek().is_some() && !part.trim().is_empty() && part.len() <= LONGEST_QUOTATION {
-            let before = text[..at].trim_end_matches(['`', '"', '“', ' ']);
+    for [(open, mark), (close, _)] in marks.as_chunks().0 {
+        let (before, part) = text[..*close].split_at(open + mark.len());
+        if !part.trim().is_empty() && part.len() <= LONGEST_QUOTATION {
+            let before = before.trim_end_matches(['`', '"', '“', ' ']);
             found.push((part, before.is_empty() || before.ends_with(['.', '!', '?', '\n'])));
         }
-        at += part.len() + text[at + part.len()..].chars().next().map_or(0, char::len_utf8);
-        is_quoted = !is_quoted;
     }
     found
 }

@@ -66,11 +66,9 @@ fn prose(text: &str) -> Vec<String> {
 pub(crate) fn list_item(line: &str) -> Option<&str> {
     let bullet = ["- ", "* ", "• ", "+ "].iter().find_map(|mark| line.strip_prefix(mark));
     let numbered = || {
-        let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-        (1..=2)
-            .contains(&digits)
-            .then(|| &line[digits..])
-            .and_then(|rest| rest.strip_prefix(". ").or(rest.strip_prefix(") ")))
+        let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_number = matches!(line.len() - rest.len(), 1..=2);
+        rest.strip_prefix(". ").or_else(|| rest.strip_prefix(") ")).filter(|_| is_number)
     };
     let text = bullet.or_else(numbered)?.trim_start();
     Some(["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| text.strip_prefix(mark)).unwrap_or(text))
