@@ -25,21 +25,9 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
         WordList::phrases("just for today|only for today|just for tonight|only for tonight|for tonight's");
     static ORDERS: WordList = WordList::words("build check deploy flash run skip test use");
     static ONLY_THIS: WordList = WordList::phrases("just this |only this |一回だけ");
-    let is_limited = words(folded).any(|word| matches!(word, "only" | "just"));
-    let is_this_time = folded.contains("only ") && folded.contains("this time");
-    // "run just the scan tests today"
-    let is_order = || words(folded).next().is_some_and(|first| ORDERS.contains(first));
-    // "I need it for a poster, only for that."
     static FOR_THAT: WordList = WordList::phrases("only for that|just for that");
-    let is_for_that = folded.contains("need it for ") && FOR_THAT.ends(folded.trim_end_matches(['.', '!', ' ']));
-    let is_today = TODAY.occurs_in(folded)
-        || is_limited && is_order() && names_today(folded)
-        || leaves_out_today(folded)
-        || makes_exception_today(folded)
-        || forbids_for_now_in_korean(folded)
-        || limits_today_in_korean(folded)
-        || is_for_a_talk(folded)
-        || is_stopgap_in_korean(folded);
+    let is_limited = has_limit(folded);
+    let is_order = || words(folded).next().is_some_and(|first| ORDERS.contains(first));
     says_once_explicitly(folded)
         || is_limited_to_occasion(folded)
         || is_limited_to_occasion_in_korean(folded)
@@ -47,11 +35,29 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
         || is_only_once_in_korean(folded)
         || is_limited && folded.contains("for now")
         || is_removed_later(folded)
-        || is_this_time
+        || folded.contains("only ") && folded.contains("this time")
         || is_for_this_run_alone(folded)
-        || is_for_that
-        || is_today
+        // "I need it for a poster, only for that."
+        || folded.contains("need it for ") && FOR_THAT.ends(without_end(folded))
+        || TODAY.occurs_in(folded)
+        // "run just the scan tests today"
+        || is_limited && is_order() && names_today(folded)
+        || leaves_out_today(folded)
+        || makes_exception_today(folded)
+        || forbids_for_now_in_korean(folded)
+        || limits_today_in_korean(folded)
+        || is_for_a_talk(folded)
+        || is_stopgap_in_korean(folded)
         || leaves_out_of_this_run(folded)
+}
+
+fn has_limit(folded: &str) -> bool {
+    words(folded).any(|word| matches!(word, "only" | "just"))
+}
+
+/// Returns a sentence without its full stop or exclamation mark.
+fn without_end(folded: &str) -> &str {
+    folded.trim_end_matches(['.', '!', ' '])
 }
 
 /// Whether a Korean sentence asks for something only once. "계산서당 한 번만" says how often.
@@ -72,13 +78,11 @@ fn is_for_this_run_alone(folded: &str) -> bool {
     static FAULTS: WordList = WordList::phrases("crash|fail|happens|broken");
     let folded = folded.replace("'s ", " ");
     let words: Vec<&str> = words(&folded).collect();
-    let is_now = |word: &str| matches!(word, "this" | "today" | "tonight" | "tomorrow");
-    let mut parts = words.windows(4);
-    parts.any(|four| {
-        (four[0] == "for" || matches!(four[0], "in" | "on") && !FAULTS.occurs_in(&folded))
-            && is_now(four[1])
-            && RUNS.contains(four[2])
-            && four[3] == "only"
+    words.windows(4).any(|four| match four {
+        [before @ ("for" | "in" | "on"), "this" | "today" | "tonight" | "tomorrow", run, "only"] => {
+            RUNS.contains(run) && (*before == "for" || !FAULTS.occurs_in(&folded))
+        }
+        _ => false,
     })
 }
 
@@ -92,7 +96,6 @@ fn is_limited_to_occasion(folded: &str) -> bool {
         "for this batch|for this trial batch|for this test batch|for this test run|for the first try|for the first run|for this run|for this build|for this release|for this deploy|for this demo|for this commit|on this monday|\
          on this tuesday|on this wednesday|on this thursday|on this friday|on this saturday|on this sunday",
     );
-    static LIMITS: WordList = WordList::words("only just");
     static OUT_OF: WordList = WordList::phrases(
         "out of this build|out of this release|out of this run|out of this one|out of this deploy|out of this batch",
     );
@@ -101,19 +104,15 @@ fn is_limited_to_occasion(folded: &str) -> bool {
     // A part such as "show today only" may be about what a program shows.
     let is_alone = folded.split([',', '.', ';', '!']).any(|clause| ALONE.contains(clause.trim()));
     let is_exception = || EXCEPTIONS.occurs_in(folded);
-    let is_limited = || words(folded).any(|word| LIMITS.contains(word)) || is_exception();
-    // "Ship this one to internal testers only.", "leave the coast out of this build", "keep it on over the weekend"
-    let is_this_one = || folded.contains("this one to ") && folded.trim_end_matches(['.', '!', ' ']).ends_with(" only");
-    let is_left_out = || folded.contains("leave ") && OUT_OF.occurs_in(folded);
-    let is_for_days = || folded.contains(" on over the weekend") || folded.contains(" off over the weekend");
-    let is_shown = || folded.contains("this afternoon") && folded.contains(" for the demo");
     is_alone
-        || OCCASIONS.occurs_in(folded) && is_limited()
+        || OCCASIONS.occurs_in(folded) && (has_limit(folded) || is_exception())
         || folded.contains("this time") && is_exception()
-        || is_this_one()
-        || is_left_out()
-        || is_for_days()
-        || is_shown()
+        // "Ship this one to internal testers only.", "leave the coast out of this build", "keep it on over the weekend"
+        || folded.contains("this one to ") && without_end(folded).ends_with(" only")
+        || folded.contains("leave ") && OUT_OF.occurs_in(folded)
+        || folded.contains(" on over the weekend")
+        || folded.contains(" off over the weekend")
+        || folded.contains("this afternoon") && folded.contains(" for the demo")
 }
 
 /// Whether a Korean or Japanese sentence limits an order to one occasion: "오늘 빌드에서만 꺼줘", "이번 건에 한해서는", "그분 것만 이번에".
@@ -146,7 +145,7 @@ fn takes_back(folded: &str) -> bool {
     static ALONE: WordList = WordList::phrases(
         "only that build|only that day|only that one|only that release|only that run|just that one day|just that one build|just that one",
     );
-    let bare = folded.trim().trim_end_matches(['.', '!', ' ']);
+    let bare = without_end(folded.trim());
     let is_alone = ALONE.contains(bare.strip_suffix(" please").unwrap_or(bare));
     let folded = folded.trim_start();
     let goes_back = || folded.starts_with("back to ") && words(folded).any(|word| TIMES.contains(word));
@@ -165,7 +164,7 @@ fn leaves_out_today(folded: &str) -> bool {
         // "Don't show coupons that expire today."
         Some("don't" | "dont" | "don’t") if !CONDITIONS.occurs_in(folded) => &[" today", " tonight", " tomorrow"],
         Some("leave" | "use") => &[" for today"],
-        _ => return false,
+        _ => &[],
     };
     let ends = |rest: &str| {
         let rest = rest.strip_prefix(" please").unwrap_or(rest);
@@ -216,19 +215,16 @@ fn is_stopgap_in_korean(text: &str) -> bool {
 fn is_for_a_talk(folded: &str) -> bool {
     static TALKS: WordList = WordList::words("demo lecture meeting presentation slides standup talk");
     let words: Vec<&str> = words(folded).collect();
-    if let ["for", "the", talk, next, ..] = words.as_slice()
-        && TALKS.contains(talk)
-        && matches!(*next, "in" | "just" | "later" | "today" | "tomorrow" | "tonight")
-        && (*next != "in" || matches!(words.get(4), Some(&("a" | "an" | "one"))))
-        && words.contains(&"just")
-    {
-        return true;
-    }
-    words.windows(4).any(|four| {
-        (four[0], four[1]) == ("for", "my")
-            && TALKS.contains(four[2])
-            && matches!(four[3], "today" | "tonight" | "tomorrow")
-    })
+    let begins = match words.as_slice() {
+        ["for", "the", talk, "in", "a" | "an" | "one", ..]
+        | ["for", "the", talk, "just" | "later" | "today" | "tomorrow" | "tonight", ..] => TALKS.contains(talk),
+        _ => false,
+    };
+    let is_mine = |four: &[&str]| match four {
+        ["for", "my", talk, "today" | "tonight" | "tomorrow"] => TALKS.contains(talk),
+        _ => false,
+    };
+    begins && words.contains(&"just") || words.windows(4).any(is_mine)
 }
 
 /// Whether a sentence in lower case says when what it asks for goes again: "print the times for now, remove it when we're done".
@@ -309,7 +305,7 @@ pub(crate) fn says_once_explicitly(folded: &str) -> bool {
     );
     static AT_END: WordList = WordList::phrases("for this one|this once");
     ONCE.occurs_in(folded)
-        || AT_END.ends(folded.trim_end_matches(['.', '!', ' ']))
+        || AT_END.ends(without_end(folded))
         || is_for_this_alone(folded)
         || is_only_this_time_in_korean(folded)
 }
@@ -319,11 +315,9 @@ fn is_for_this_alone(folded: &str) -> bool {
     static THINGS: WordList = WordList::words(
         "client component customer endpoint field file importer module package page project repo repository role screen service table tenant user",
     );
-    ["for this one ", "just for this ", "only for this "].iter().any(|phrase| {
-        folded
-            .split_once(phrase)
-            .is_some_and(|(_, rest)| words(rest).next().is_some_and(|thing| !THINGS.contains(thing)))
-    })
+    let phrases = ["for this one ", "just for this ", "only for this "];
+    let mut things = phrases.iter().filter_map(|phrase| words(folded.split_once(phrase)?.1).next());
+    things.any(|thing| !THINGS.contains(thing))
 }
 
 /// Whether one of the words after "이번" (this time) ends with "만" (only). "이번 릴리스부터" (from this release on), "이번에 정한" (decided
