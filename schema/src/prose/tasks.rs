@@ -7,8 +7,8 @@ use crate::prose::terms::{ProseToken, count_shared_terms, is_hangul, terms, term
 
 pub(crate) use reports::reports_result;
 use reports::{
-    DOUBTS, ENDS, IRREGULAR, KOREAN_ENDS, OPEN, OPEN_WORDS, STATES, references, reports_an_end, topic,
-    without_quotations,
+    DOUBTS, ENDS, IRREGULAR, KOREAN_ENDS, LONGEST_TEXT, OPEN, OPEN_WORDS, STATES, reports_an_end, share_reference,
+    topic, without_quotations,
 };
 
 mod closings;
@@ -23,9 +23,6 @@ use compared::{ComparedTask, head};
 pub use conditions::{BLOCKED_BY, awaited, came_about, with_awaited_removed, without_awaited};
 pub use lists::{done_by_number, done_except_left, done_of_list, names_everything_left, reports_whole_list};
 pub use marks::{ends_with_done, without_checkbox};
-
-/// The maximum length of a text that is searched for finished tasks, in bytes.
-const LONGEST_TEXT: usize = 16 * 1024;
 
 /// How many terms a report and a task must share, and which share of the task's terms that must be.
 const LEAST_SHARED: [(usize, f32); 2] = [(2, 0.66), (3, 0.5)];
@@ -101,9 +98,7 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     for (report, said) in &reports {
         found.extend(closings::reported_in_another_language(report, tasks));
         found.extend(only_matching_task(report, said, tasks));
-        found.extend(closings::only_one(tasks, |task| {
-            references(report).any(|number| references(task.text).any(|other| other == number))
-        }));
+        found.extend(closings::only_one(tasks, |task| share_reference(report, task.text)));
     }
     found.sort_unstable();
     found.dedup();

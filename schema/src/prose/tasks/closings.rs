@@ -151,16 +151,18 @@ const LONGEST_ORDER: usize = 60;
 /// `has_edited` says whether the turn changed files. Without that, all that is ordered must be in the task.
 pub fn done_as_ordered(prompt: &str, answer: &str, has_edited: bool, tasks: &[&str]) -> Vec<usize> {
     let folded = in_lower_case(prompt.trim());
-    let words = || folded.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
-    let is_no_order = folded.contains(['?', '？', '\n']) || words().any(|word| NO_ORDERS.contains(word));
-    let is_no_order = is_no_order || KOREAN_NO_ORDERS.occurs_in(&folded);
-    if is_no_order || folded.chars().count() > LONGEST_PROMPT || leaves_something(answer) {
+    let mut words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    let is_no_order = folded.contains(['?', '？', '\n'])
+        || words.any(|word| NO_ORDERS.contains(word))
+        || KOREAN_NO_ORDERS.occurs_in(&folded);
+    let length = folded.chars().count();
+    if is_no_order || length > LONGEST_PROMPT || leaves_something(answer) {
         return Vec::new();
     }
     // "Jonas sent the key, do the notarisation"
     let clauses = folded.split([',', '.', ';', '。']).map(str::trim);
     // A longer prompt may name other tasks beside the one that it orders.
-    let count = if folded.chars().count() > LONGEST_ORDER { 1 } else { usize::MAX };
+    let count = if length > LONGEST_ORDER { 1 } else { usize::MAX };
     let mut orders = clauses.take(count).filter(|clause| clause.chars().count() <= LONGEST_ORDER);
     let ordered = |clause: &str| {
         let task = ordered_in(clause, has_edited, tasks)

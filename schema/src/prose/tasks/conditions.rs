@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::reports::{is_no_report, lower_words, references, reports_an_end, without_quotations};
+use super::reports::{
+    LONGEST_TEXT, is_no_report, lower_words, references, reports_an_end, share_reference, without_quotations,
+};
 use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{count_shared_terms, have_same_stem, is_hangul, terms};
@@ -14,9 +16,6 @@ pub const BLOCKED_BY: &str = "blocked_by";
 
 /// How many first bytes all forms of a word share.
 const SAME_BEGINNING: usize = 4;
-
-/// The maximum length of a text that is searched, in bytes.
-const LONGEST_TEXT: usize = 16 * 1024;
 
 /// The share of three or more terms that a report must name.
 const LEAST_SHARE: f32 = 0.66;
@@ -103,10 +102,10 @@ pub fn came_about(text: &str, awaited: &str) -> bool {
         count => (count as f32 * LEAST_SHARE).ceil() as usize,
     };
     let reports =
-        sentences(text).into_iter().flat_map(|sentence| sentence.split([';']).flat_map(|part| part.split(". ")));
+        sentences(text).into_iter().flat_map(|sentence| sentence.split(';')).flat_map(|part| part.split(". "));
     reports.map(without_quotations).any(|report| {
         let said = terms(&report);
-        let is_named = references(awaited).any(|number| references(&report).any(|other| other == number))
+        let is_named = share_reference(awaited, &report)
             || least > 0 && count_shared_terms(&objects, &said) >= least
             || least == 0 && !all.is_empty() && count_shared_terms(&all, &said) == all.len();
         let is_report =

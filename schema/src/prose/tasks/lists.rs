@@ -86,12 +86,14 @@ fn everything_left(sentence: &str) -> Option<String> {
         return Some(until_clause(rest)).filter(|named| !named.contains("unchanged") && !named.contains("as is"));
     }
     let split = |phrases: &WordList| {
-        let (before, behind) = phrases.iter().find_map(|phrase| folded.split_once(phrase))?;
-        (!CONDITIONS.occurs_in(before)).then(|| (before.to_owned(), behind.to_owned()))
+        let parts = phrases.iter().find_map(|phrase| folded.split_once(phrase));
+        parts.filter(|(before, _)| !CONDITIONS.occurs_in(before))
     };
-    let next = split(&LEFT_NEXT).map(|(_, behind)| until_clause(&behind));
+    let next = split(&LEFT_NEXT).map(|(_, behind)| until_clause(behind));
     let leaves = || left_by_the_end_of_others(&folded).map(until_clause);
-    next.or_else(|| split(&LEFT_BEFORE).map(|(before, _)| before)).or_else(|| left_now(&folded)).or_else(leaves)
+    next.or_else(|| split(&LEFT_BEFORE).map(|(before, _)| before.to_owned()))
+        .or_else(|| left_now(&folded))
+        .or_else(leaves)
 }
 
 /// Returns the remaining tasks that a sentence lists, in lower case, as in `Still left: the key and the man page`.
@@ -106,11 +108,9 @@ fn listed_left(sentence: &str) -> Option<String> {
 /// within another, does not count.
 fn left_now(folded: &str) -> Option<String> {
     let listed = folded.trim_end_matches(['.', '!', ' ']).strip_prefix("이제 ")?;
-    let phrase = LEFT_NOW.iter().find(|phrase| listed.ends_with(**phrase))?;
-    let named = &listed[..listed.len() - phrase.len()];
-    let is_list = AND.iter().any(|word| named.contains(word));
+    let named = LEFT_NOW.iter().find_map(|phrase| listed.strip_suffix(phrase))?;
     let is_within = named.split_whitespace().any(|word| word.ends_with('에') || word.ends_with("에서"));
-    (is_list && !is_within).then(|| named.to_owned())
+    (AND.occurs_in(named) && !is_within).then(|| named.to_owned())
 }
 
 /// Returns what is left because others are done: "#2 and #3 are closed, which leaves the report". "I used a soft delete, which leaves the
@@ -211,26 +211,22 @@ fn ordered_numbers(folded: &str) -> Vec<usize> {
     let words: Vec<&str> = folded.split(is_separator).filter(|word| !word.is_empty()).collect();
     let is_english =
         words.first().is_some_and(|word| matches!(*word, "do" | "start" | "take" | "finish" | "now" | "then" | "ok"));
-    // "1 is for next week, do 3 now"
-    let is_ordered_now = |at: usize| {
-        let before = at.checked_sub(1).and_then(|before| words.get(before));
-        before == Some(&"do")
-            && words.get(at + 1).is_none_or(|next| matches!(*next, "now" | "first" | "next" | "today"))
-    };
     let number = |(at, word): (usize, &&str)| -> Option<usize> {
+        let before = at.checked_sub(1).map(|before| words[before]);
+        let next = words.get(at + 1).copied();
         let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
         let rest = &word[digits.len()..];
         let number: usize = digits.parse().ok().filter(|number| (1..=9).contains(number))?;
-        let joins = |word: Option<&&str>| {
-            word.is_some_and(|word| matches!(*word, "and" | "do" | "with" | "number" | "item" | "items"))
-        };
+        let joins = |word| matches!(word, Some("and" | "do" | "with" | "number" | "item" | "items"));
+        // "1 is for next week, do 3 now"
+        let is_ordered_now = || before == Some("do") && matches!(next, None | Some("now" | "first" | "next" | "today"));
         // "오류가 3번 났어"
-        let is_count = || words.get(at + 1).is_some_and(|next| COUNTED.begins(next));
-        let is_item = rest.starts_with('번') && !(rest == "번" && is_count())
-            || rest.is_empty() && is_ordered_now(at)
-            || rest.is_empty()
-                && is_english
-                && (joins(at.checked_sub(1).and_then(|before| words.get(before))) || joins(words.get(at + 1)));
+        let is_count = || next.is_some_and(|next| COUNTED.begins(next));
+        let is_item = match rest {
+            "" => is_ordered_now() || is_english && (joins(before) || joins(next)),
+            "번" => !is_count(),
+            _ => rest.starts_with('번'),
+        };
         is_item.then_some(number)
     };
     words.iter().enumerate().filter_map(number).collect()
@@ -244,14 +240,14 @@ fn reports_number(folded: &str, number: usize) -> bool {
     let is_reported = |at: usize| {
         let is_whole = !folded[..at].ends_with(|c: char| c.is_ascii_digit());
         let rest = &folded[at + korean.len()..];
-        let is_topic = rest.starts_with(['은', '도']) && DONE.iter().any(|word| rest.contains(word));
+        let is_topic = rest.starts_with(['은', '도']) && DONE.occurs_in(rest);
         is_whole && (is_topic || DIRECTLY.begins(rest))
     };
     let first = number.to_string();
     let words: Vec<&str> = lower_words(folded).collect();
     folded.match_indices(&korean).any(|(at, _)| is_reported(at))
-        || words.windows(2).any(|pair| pair[0] == first && pair[1] == "done")
-        || words.windows(3).any(|three| three[0] == first && three[1] == "is" && three[2] == "done")
+        || words.windows(2).any(|pair| pair == [&first, "done"])
+        || words.windows(3).any(|three| three == [&first, "is", "done"])
 }
 
 #[cfg(test)]

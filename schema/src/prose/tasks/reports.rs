@@ -2,7 +2,10 @@
 
 use crate::model::word_list::WordList;
 use crate::prose::sentences::in_lower_case;
-use crate::prose::terms::{ProseToken, is_hangul, terms, tokens};
+use crate::prose::terms::{ProseToken, is_hangul, terms, terms_of, tokens};
+
+/// The maximum length of a text that is searched for reports, in bytes.
+pub(super) const LONGEST_TEXT: usize = 16 * 1024;
 
 /// Removes what others said, and the Korean particle after it: `You said: "it is done"`.
 pub(super) fn without_quotations(sentence: &str) -> String {
@@ -18,6 +21,7 @@ pub(super) fn reports_an_end(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     let words = lower_words(&lower);
     let is_past = |word: &str| word.len() > 4 && word.ends_with("ed") || IRREGULAR.value(word).is_some();
+    let is_be = |word: &str| matches!(word, "is" | "are" | "was" | "were");
     // "Renewed the certificate.", "I renamed the module."
     let begins_past = words.clone().find(|word| !REPORTERS.contains(word)).is_some_and(is_past);
     // "Priya compared: they agree."
@@ -31,10 +35,7 @@ pub(super) fn reports_an_end(sentence: &str) -> bool {
         || begins_past
         || begins_with_name
         || ends_past
-        || words
-            .clone()
-            .zip(words.clone().skip(1))
-            .any(|(be, word)| matches!(be, "is" | "are" | "was" | "were") && is_past(word))
+        || words.clone().zip(words.clone().skip(1)).any(|(before, word)| is_be(before) && is_past(word))
         || STATES.occurs_in(&lower)
         || words.clone().any(|word| ENDS.contains(word))
 }
@@ -157,13 +158,16 @@ pub(super) fn topic(report: &str) -> Vec<String> {
     const REACH: usize = 4;
     let said = tokens(report);
     let is_topic = |token: &ProseToken| matches!(token.particle, "은" | "는");
-    let end = said.iter().take(REACH).position(is_topic);
-    let of_topic = end.map_or(&[][..], |end| &said[..=end]);
-    of_topic.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect()
+    said.iter().take(REACH).position(is_topic).map(|end| terms_of(&said[..=end])).unwrap_or_default()
 }
 
 /// Returns the numbers of issues and pull requests in a text, such as `#482`.
 pub(super) fn references(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '#');
     words.filter(|word| word.len() > 1 && word.starts_with('#') && word[1..].bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether both texts have the number of the same issue or pull request.
+pub(super) fn share_reference(a: &str, b: &str) -> bool {
+    references(a).any(|number| references(b).any(|other| other == number))
 }
