@@ -218,12 +218,8 @@ impl fmt::Display for MemoryType {
 
 /// The error for an unknown type name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown type {0:?}: known types are {known}", known = type_names())]
-pub struct UnknownType(pub String);
-
-fn type_names() -> String {
-    MemoryType::ALL.map(MemoryType::as_str).join(", ")
-}
+#[error("unknown type {0:?}: known types are {known}", known = MemoryType::ALL.map(MemoryType::as_str).join(", "))]
+pub struct UnknownType(String);
 
 impl FromStr for MemoryType {
     type Err = UnknownType;

@@ -35,8 +35,6 @@ pub enum SharedState {
 }
 
 impl SharedState {
-    const ALL: [Self; 3] = [Self::Proposed, Self::Approved, Self::Retired];
-
     pub fn name(self) -> &'static str {
         match self {
             Self::Proposed => "proposed",
@@ -56,7 +54,8 @@ impl SharedState {
         if last_day.is_some_and(|day| day < now.date()) {
             return Self::Retired;
         }
-        Self::ALL.into_iter().find(|state| text(STATE) == Some(state.name())).unwrap_or(Self::Proposed)
+        let later = [Self::Approved, Self::Retired].into_iter().find(|state| text(STATE) == Some(state.name()));
+        later.unwrap_or(Self::Proposed)
     }
 }
 

@@ -67,10 +67,8 @@ fn described(files: &[String], changes: &[FileEdit]) -> Vec<String> {
                 continue;
             }
             // The place of an edit goes into its heading.
-            let (place, text) = match change.text.strip_prefix("@ ").and_then(|rest| rest.split_once('\n')) {
-                Some((place, text)) => (place, text),
-                None => ("", change.text.as_str()),
-            };
+            let placed = change.text.strip_prefix("@ ").and_then(|rest| rest.split_once('\n'));
+            let (place, text) = placed.unwrap_or(("", &change.text));
             if texts.contains(&text) {
                 continue;
             }
