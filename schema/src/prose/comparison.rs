@@ -115,7 +115,7 @@ struct WordingTerm {
 
 impl Wording {
     fn of(text: &str, without: &[&str]) -> Self {
-        let is_korean = text.chars().any(is_hangul);
+        let is_korean = text.contains(is_hangul);
         let lower = without.iter().fold(text.to_owned(), |text, quoted| text.replacen(quoted, " ", 1));
         let lower = lower.replace(['\'', '’'], "");
         let found = tokens(&joined_dates(&lower));
@@ -139,13 +139,12 @@ impl Wording {
     }
 
     fn add(&mut self, token: &ProseToken, before: Option<&ProseToken>, next: Option<&ProseToken>) {
-        let is_value = matches!(token.kind, TokenKind::Quantity(_))
-            || token.text.starts_with(|c: char| c.is_ascii_digit()) && !token.text.contains('_');
-        if is_value {
-            let value = match token.kind {
-                TokenKind::Quantity(number) => (number.to_string(), token.text.clone()),
-                _ => (token.text.clone(), String::new()),
-            };
+        let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains('_');
+        let value = match token.kind {
+            TokenKind::Quantity(number) => Some((number.to_string(), token.text.clone())),
+            _ => is_number(&token.text).then(|| (token.text.clone(), String::new())),
+        };
+        if let Some(value) = value {
             let is_named = before.is_some_and(|before| before.particle.is_empty() && NUMBERED.contains(&before.text))
                 || next.is_some_and(|next| !next.begins_clause && ORDINALS.contains(&next.text));
             match is_named {

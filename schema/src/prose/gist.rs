@@ -20,11 +20,10 @@ pub(crate) fn gist(text: &str, limit: usize) -> Option<String> {
             if sentence.is_empty() || is_empty {
                 continue;
             }
-            let length = gist_text.chars().count() + 1 + sentence.chars().count();
-            if !gist_text.is_empty() && length > limit {
-                return Some(shortened(&gist_text, limit));
-            }
             if !gist_text.is_empty() {
+                if gist_text.chars().count() + 1 + sentence.chars().count() > limit {
+                    return Some(shortened(&gist_text, limit));
+                }
                 // List items end without punctuation.
                 gist_text.push_str(if gist_text.ends_with(['.', '!', '?', ':', ';', '。']) { " " } else { "; " });
             }

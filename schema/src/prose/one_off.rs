@@ -187,15 +187,14 @@ fn forbids_for_now_in_korean(text: &str) -> bool {
 /// Whether a Korean sentence orders or permits something for today with only a part of what there is: "오늘은 10명만 써서 돌려줘요", "오늘 시연용
 /// 보드만 구워주세요".
 fn limits_today_in_korean(text: &str) -> bool {
-    let words: Vec<&str> = text.split_whitespace().collect();
     static PERMITS: WordList = WordList::words("해도됩니다 해도돼요 해도돼");
-    let begins = || words.first() == Some(&"오늘은") && words.iter().any(|word| says_only(word));
     static USES: WordList = WordList::words("데모용 미팅용 발표용 시연용 촬영용 회의용");
+    let words: Vec<&str> = text.split_whitespace().collect();
     let is_use = |pair: &[&str]| matches!(pair[0], "오늘" | "내일" | "이번") && USES.contains(pair[1]);
-    let is_for_use = || words.windows(2).any(is_use) && words.iter().any(|word| says_only(word));
     let last: String = words[words.len().saturating_sub(2)..].concat();
-    let is_order = words.last().is_some_and(|word| is_korean_order(word)) || PERMITS.ends(&last);
-    is_order && (begins() || is_for_use())
+    (words.last().is_some_and(|word| is_korean_order(word)) || PERMITS.ends(&last))
+        && (words.first() == Some(&"오늘은") || words.windows(2).any(is_use))
+        && words.iter().any(|word| says_only(word))
 }
 
 /// Whether a Korean sentence asks for something that goes again or is done by hand this time: "우선 어제 것만 손으로 채워주세요", "지금만 지우고

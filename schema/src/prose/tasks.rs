@@ -127,10 +127,13 @@ fn clauses_that_report(sentence: &str) -> Vec<String> {
 /// Returns the only task that a report can mean: its subject, or all of it, says nothing but words of that task.
 fn only_matching_task(report: &str, said: &[String], tasks: &[ComparedTask<'_>]) -> Option<usize> {
     let subject = subject(report);
-    let is_korean = report.chars().any(is_hangul);
+    let is_korean = report.contains(is_hangul);
     let agent = agent(report);
-    let said: Vec<String> =
-        said.iter().filter(|term| !is_report_word(term) && !agent.contains(term)).cloned().collect();
+    let said: Vec<String> = said
+        .iter()
+        .filter(|term| !ENDS.contains(term) && !KOREAN_ENDS.begins(term) && !agent.contains(term))
+        .cloned()
+        .collect();
     let least = if is_korean { 1 } else { 2 };
     // "Tests are in `spec/`" says where something is.
     let is_place = subject.len() == 1 && PLACES.occurs_in(&report.to_lowercase());
@@ -152,7 +155,7 @@ static GENERIC: WordList =
 
 /// Whether the terms of a report mean a task. One word is in too many tasks, unless the task says little else after its verb.
 fn is_enough(said: &[String], task: &str) -> bool {
-    let is_korean = task.chars().any(is_hangul);
+    let is_korean = task.contains(is_hangul);
     let head = head(task);
     let object = if is_korean { head } else { head.split_once(' ').map_or(head, |(_, object)| object) };
     let most = match said {
@@ -178,14 +181,10 @@ fn agent(report: &str) -> Vec<String> {
     words.windows(2).find(is_agent).map(|pair| terms(pair[0])).unwrap_or_default()
 }
 
-fn is_report_word(term: &str) -> bool {
-    ENDS.contains(term) || KOREAN_ENDS.begins(term)
-}
-
 /// Returns the terms of a report before its verb, or before the particle of its topic: "completions" of "Completions came for free", "멘트
 /// 문구" of "멘트 문구는 기획이 바꿨대".
 fn subject(report: &str) -> Vec<String> {
-    if report.chars().any(is_hangul) {
+    if report.contains(is_hangul) {
         return topic(report);
     }
     let is_verb = |word: &str| {

@@ -71,39 +71,35 @@ impl ProseToken {
 /// Returns the tokens of a text, in order.
 pub(crate) fn tokens(text: &str) -> Vec<ProseToken> {
     let text = &text[..text.floor_char_boundary(READ_BYTES)];
-    let has_korean = text.chars().any(is_hangul);
+    let has_korean = text.contains(is_hangul);
     let mut found: Vec<ProseToken> = Vec::new();
     let (mut begins_clause, mut begins_sentence) = (true, true);
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         if !is_word(c) {
-            if matches!(c, ',' | ';' | ':' | '(' | ')' | '.' | '!' | '?' | '\n' | '—' | '–' | '"' | '“' | '”' | '→')
-            {
-                begins_clause = true;
-            }
-            if matches!(c, '.' | '!' | '?' | '\n') {
-                begins_sentence = true;
-            }
+            let ends_sentence = matches!(c, '.' | '!' | '?' | '\n');
+            begins_sentence |= ends_sentence;
+            begins_clause |=
+                ends_sentence || matches!(c, ',' | ';' | ':' | '(' | ')' | '—' | '–' | '"' | '“' | '”' | '→');
             rest = &rest[c.len_utf8()..];
             continue;
         }
-        let length = word_length(rest);
-        let (word, after) = rest.split_at(length);
-        rest = after;
-        if is_hangul(c) {
-            if let Some(particle) = korean::particle(word)
-                && let Some(last) = found.last_mut()
-                && last.particle.is_empty()
-                && !begins_clause
-            {
-                // "Redis로" and "Redis 로": the particle belongs to the name before it.
-                last.particle = particle;
-                continue;
-            }
-            found.push(korean_token(word, begins_clause));
-        } else {
-            found.push(ascii_token(word, begins_clause, begins_sentence, has_korean));
+        let word;
+        (word, rest) = rest.split_at(word_length(rest));
+        if is_hangul(c)
+            && let Some(particle) = korean::particle(word)
+            && let Some(last) = found.last_mut()
+            && last.particle.is_empty()
+            && !begins_clause
+        {
+            // "Redis로" and "Redis 로": the particle belongs to the name before it.
+            last.particle = particle;
+            continue;
         }
+        found.push(match is_hangul(c) {
+            true => korean_token(word, begins_clause),
+            false => ascii_token(word, begins_clause, begins_sentence, has_korean),
+        });
         (begins_clause, begins_sentence) = (false, false);
     }
     with_quantities(with_dates(found))

@@ -63,12 +63,9 @@ impl<'t> TurnEdits<'t> {
             name.len() >= SHORTEST_NAME && is_removed && !added.contains(name)
         };
         let said: Vec<_> = said.flat_map(tokens).collect();
-        let of_code = quantities(&said)
-            .into_iter()
-            .filter(|said| gone.iter().any(|(number, line)| scale(said, *number, line).is_some()));
         let names: Vec<String> =
             said.iter().filter(|token| token.is_name && is_gone(&token.text)).map(|token| token.text.clone()).collect();
-        let quantities = of_code.collect();
+        let quantities = quantities(&said).into_iter().filter(|said| is_among(&gone, said)).collect();
         Statement::giving_up(GivenUp { terms: names.clone(), names, quantities, ..GivenUp::nothing(Scope::Chosen) })
     }
 
@@ -99,13 +96,10 @@ impl<'t> TurnEdits<'t> {
         }
         let set = self.added.iter().flat_map(|line| numbers(line.code).into_iter().map(|number| (number, line.code)));
         let set: Vec<(f64, &str)> = set.collect();
-        let is_in = |numbers: &[(f64, &str)], said: &(f64, String)| {
-            numbers.iter().any(|(number, line)| scale(said, *number, line).is_some())
-        };
         let of_sentence = |sentence: &str| quantities(&tokens(sentence));
         let described =
-            sentences(asked).into_iter().map(of_sentence).filter(|said| !said.iter().any(|said| is_in(&set, said)));
-        let quantities = described.flatten().filter(|said| is_in(&gone, said)).collect();
+            sentences(asked).into_iter().map(of_sentence).filter(|said| !said.iter().any(|said| is_among(&set, said)));
+        let quantities = described.flatten().filter(|said| is_among(&gone, said)).collect();
         Statement::giving_up(GivenUp { quantities, ..GivenUp::nothing(Scope::Chosen) })
     }
 
@@ -183,6 +177,11 @@ fn gone_numbers<'l>(removed: &[&EditedLine<'l>], added: &str) -> Vec<(f64, &'l s
     let kept = numbers(added);
     let of_line = |line: &&EditedLine<'l>| numbers(line.code).into_iter().map(|number| (number, line.code)).collect();
     removed.iter().flat_map::<Vec<_>, _>(of_line).filter(|(number, _)| !kept.contains(number)).collect()
+}
+
+/// Whether a number of prose may mean one of the numbers of code, which have their lines.
+fn is_among(of_code: &[(f64, &str)], said: &(f64, String)) -> bool {
+    of_code.iter().any(|(number, line)| scale(said, *number, line).is_some())
 }
 
 /// Returns how much larger a number of prose is than one of a line of code, if they may mean the same.

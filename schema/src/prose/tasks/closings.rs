@@ -102,12 +102,8 @@ pub fn dropped(prompt: &str, answer: &str, listed: &[&str]) -> Option<usize> {
 
 /// Whether a clause in lower case drops something. "Don't forget about it" does not.
 fn drops(clause: &str) -> bool {
-    DROPS.iter().any(|phrase| {
-        clause.find(phrase).is_some_and(|at| {
-            let before = clause[..at].split_whitespace().next_back().unwrap_or_default();
-            !matches!(before, "don't" | "dont" | "not" | "never")
-        })
-    })
+    let mut before = DROPS.iter().filter_map(|phrase| Some(clause.split_once(phrase)?.0));
+    before.any(|before| !matches!(before.split_whitespace().next_back(), Some("don't" | "dont" | "not" | "never")))
 }
 
 /// Returns the digit that a clause begins with as a label: "3 is done", "3번은".
@@ -292,7 +288,7 @@ fn closest_tasks(said: &[String], tasks: &[ComparedTask<'_>], count: usize) -> O
 
 /// Returns the task in another language that a report names by an identifier or by two words of its own.
 pub(super) fn reported_in_another_language(report: &str, tasks: &[ComparedTask<'_>]) -> Option<usize> {
-    let is_korean = |text: &str| text.chars().any(is_hangul);
+    let is_korean = |text: &str| text.contains(is_hangul);
     let ascii: Vec<String> = terms(report).into_iter().filter(|term| term.is_ascii()).collect();
     let is_identifier = |term: &String| term.contains(['_', '.', '/']);
     let is_named = |task: &ComparedTask<'_>| {
@@ -340,5 +336,5 @@ pub(super) fn allowed(sentence: &str, tasks: &[ComparedTask<'_>]) -> Option<usiz
 /// Whether a Japanese report contains the whole text of a task.
 pub(super) fn is_named_in_japanese(report: &str, task: &str) -> bool {
     let task = task.trim().trim_end_matches('。');
-    task.chars().any(is_kana) && task.chars().count() >= 4 && report.contains(task)
+    task.contains(is_kana) && task.chars().count() >= 4 && report.contains(task)
 }

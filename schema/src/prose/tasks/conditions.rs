@@ -116,7 +116,7 @@ pub fn came_about(text: &str, awaited: &str) -> bool {
 
 fn reports_arrival(report: &str) -> bool {
     let lower = report.to_lowercase();
-    let is_korean = report.chars().any(is_hangul);
+    let is_korean = report.contains(is_hangul);
     let mut pairs = lower_words(&lower).zip(lower_words(&lower).skip(1));
     is_korean && KOREAN_ARRIVALS.occurs_in(&lower)
         || lower_words(&lower).any(|word| ARRIVALS.contains(word))

@@ -29,7 +29,7 @@ pub(super) fn reports_an_end(sentence: &str) -> bool {
         sentence.trim_start().starts_with(char::is_uppercase) && words.clone().nth(1).is_some_and(is_past);
     // "cells ordered"
     let ends_past = words.clone().count() <= SHORT_REPORT && words.clone().last().is_some_and(is_past);
-    let is_korean = sentence.chars().any(is_hangul);
+    let is_korean = sentence.contains(is_hangul);
     reports_in_japanese(sentence)
         || is_korean && KOREAN_ENDS.occurs_in(&lower)
         || begins_past
@@ -58,7 +58,7 @@ pub(super) fn is_kana(c: char) -> bool {
 fn reports_in_japanese(sentence: &str) -> bool {
     static ENDS: WordList = WordList::words("しました できました なりました 終わった 完了 済ませ 済みました");
     static OPEN: WordList = WordList::words("ません まだ 残り 予定");
-    sentence.chars().any(is_kana) && ENDS.occurs_in(sentence) && !OPEN.occurs_in(sentence)
+    sentence.contains(is_kana) && ENDS.occurs_in(sentence) && !OPEN.occurs_in(sentence)
 }
 
 /// Whether a sentence is a plan, a question, a condition, a doubt, a quotation or about remaining work.
