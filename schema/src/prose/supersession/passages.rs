@@ -1,6 +1,6 @@
 //! Finds the statements that replace sentences or items of a text, and removes these.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use foldhash::fast::FixedState;
@@ -139,16 +139,10 @@ impl StatementIndex {
         let mut shared: Vec<&Vec<usize>> = older.keys().filter_map(|key| self.by_key.get(&*key)).collect();
         shared.sort_by_key(|at| at.len());
         let first = self.statements.partition_point(|(order, _)| *order <= since);
-        let mut found: Vec<usize> = Vec::new();
-        for at in shared.into_iter().flat_map(|at| at.iter().rev().take_while(|at| **at >= first)) {
-            if found.len() == MOST_COMPARED {
-                break;
-            }
-            if !found.contains(at) {
-                found.push(*at);
-            }
-        }
+        let newer = shared.into_iter().flat_map(|at| at.iter().rev().take_while(|at| **at >= first));
+        let mut seen: HashSet<usize, FixedState> = HashSet::default();
+        let compared = newer.filter(|at| seen.insert(**at)).take(MOST_COMPARED).map(|at| &self.statements[*at].1);
         let of_turn = self.of_turns.iter().filter(|(turn, _)| turn.contains(&since)).map(|(_, statement)| statement);
-        found.into_iter().map(|at| &self.statements[at].1).chain(of_turn).collect()
+        compared.chain(of_turn).collect()
     }
 }

@@ -6,7 +6,7 @@ use crate::model::word_list::WordList;
 use crate::prose::terms::{terms, terms_and_parts};
 
 /// A task, with its terms once they are needed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct ComparedTask<'t> {
     pub(super) text: &'t str,
     terms: OnceCell<Vec<String>>,
@@ -17,8 +17,7 @@ pub(super) struct ComparedTask<'t> {
 
 impl<'t> ComparedTask<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        let [terms, terms_and_parts, unconditional_terms, head_terms] = [const { OnceCell::new() }; 4];
-        Self { text, terms, terms_and_parts, unconditional_terms, head_terms }
+        Self { text, ..Self::default() }
     }
 
     pub(super) fn terms(&self) -> &[String] {

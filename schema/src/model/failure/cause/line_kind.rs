@@ -110,23 +110,17 @@ pub(super) fn is_exception(bare: &str) -> bool {
     let ends = ["Error", "Exception", "Exit", "Interrupt", "Warning", "Failure", "Fault"]
         .iter()
         .any(|end| last.ends_with(end) && last.len() > end.len());
-    if is_name && ends && (bare.len() == name.len() || bare[name.len()..].starts_with(':')) {
-        return true;
-    }
-    bare.contains(".rb:") && bare.ends_with("Error)")
+    is_name && ends && (bare.len() == name.len() || bare[name.len()..].starts_with(':'))
+        || bare.contains(".rb:") && bare.ends_with("Error)")
 }
 
 /// Whether a line is a compiler's diagnostic, such as `src/a.c:12:3: error: …`, `a.go:12:3: undefined: x`, `src/a.ts(12,3): error TS…` or
 /// `src/a.ts:1:2 - error …`.
 pub(super) fn is_diagnostic(bare: &str) -> bool {
-    let (Some(place), rest) = (bare.split_whitespace().next(), bare.split_once(' ').map_or("", |(_, rest)| rest))
-    else {
-        return false;
-    };
-    let place = place.trim_end_matches(':');
+    let place = bare.split_whitespace().next().unwrap_or_default().trim_end_matches(':');
+    let rest = bare.split_once(' ').map_or("", |(_, rest)| rest.trim_start_matches("- "));
     let is_number = |n: &str| !n.is_empty() && n.trim_end_matches(')').bytes().all(|b| b.is_ascii_digit() || b == b',');
     let is_numbered = place.contains('.') && place.rsplit_once([':', '(']).is_some_and(|(_, number)| is_number(number));
-    let rest = rest.trim_start_matches("- ");
     let says = ["error", "Error", "fatal"].iter().any(|word| rest.starts_with(word)) || place.contains(".go:");
     is_numbered && says && !rest.is_empty()
 }
