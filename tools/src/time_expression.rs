@@ -30,7 +30,7 @@ fn parse_ago(text: &str, now: &Moment) -> Option<Moment> {
     let Age { count, unit } = Age::parse(text)?;
     let months = |count: u32| {
         let day = now.date().checked_sub_months(Months::new(count)).filter(|day| day.year() >= 1)?;
-        Moment::from_local(day, now.time().parse().ok()?, now.offset_seconds())
+        Moment::from_local(day, now.time().parse().ok()?, Some(now.offset_seconds()))
     };
     let back = match unit {
         AgeUnit::Hour => TimeDelta::hours(count.into()),

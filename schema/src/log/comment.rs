@@ -152,10 +152,7 @@ impl EntryFields {
         }
         let (time, offset) = text.split_at_checked(8)?;
         let time = NaiveTime::parse_from_str(time, "%H:%M:%S").ok()?;
-        match parse_offset(offset) {
-            Some(seconds) => Moment::from_local(day?, time, seconds),
-            None => Some(Moment::from_local_unknown(day?, time)),
-        }
+        Moment::from_local(day?, time, parse_offset(offset))
     }
 }
 

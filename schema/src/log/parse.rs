@@ -280,10 +280,7 @@ impl LogParser {
             }
             None => NaiveTime::MIN,
         });
-        match self.mark.offset {
-            Some(offset) => Moment::from_local(day, time, offset),
-            None => Some(Moment::from_local_unknown(day, time)),
-        }
+        Moment::from_local(day, time, self.mark.offset)
     }
 
     /// Returns the id that the entry claims, unless an entry above has it; otherwise a derived id with the next ordinal.

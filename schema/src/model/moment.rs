@@ -20,12 +20,16 @@ impl Moment {
 
     /// Returns the last possible moment.
     pub fn latest() -> Self {
-        Self::new(RANGE.1, FixedOffset::east_opt(0).expect("no offset is one of less than a day"))
+        Self::new(RANGE.1, Utc.fix())
     }
 
-    /// Combines a local date and time with a UTC offset in seconds east. Returns `None` if the offset is a day or more.
-    pub fn from_local(date: NaiveDate, time: NaiveTime, offset_seconds: i32) -> Option<Self> {
-        Some(Self::from_local_at(NaiveDateTime::new(date, time), FixedOffset::east_opt(offset_seconds)?))
+    /// Combines a local date and time with a UTC offset in seconds east, or with that of this machine. Returns `None` if the offset is a day
+    /// or more.
+    pub fn from_local(date: NaiveDate, time: NaiveTime, offset_seconds: Option<i32>) -> Option<Self> {
+        match offset_seconds {
+            Some(offset) => Some(Self::from_local_at(NaiveDateTime::new(date, time), FixedOffset::east_opt(offset)?)),
+            None => Some(Self::from_local_unknown(date, time)),
+        }
     }
 
     /// Interprets a local date and time in the time zone of this machine, for logs without an offset.
@@ -68,7 +72,7 @@ impl Moment {
 
     /// Returns the same moment without an offset from UTC.
     pub fn in_utc(&self) -> Self {
-        Self::from_unix(self.unix(), Some(0)).unwrap_or(*self)
+        Self::new(self.unix(), Utc.fix())
     }
 
     /// Returns the seconds since 1970 in UTC.
