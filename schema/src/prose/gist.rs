@@ -77,10 +77,9 @@ pub(crate) fn list_item(line: &str) -> Option<&str> {
 pub fn shortened(text: &str, limit: usize) -> String {
     let line = clean_line(text);
     let Some((end, _)) = line.char_indices().nth(limit) else { return line };
-    let room = line[..end].char_indices().next_back().map_or(0, |(at, _)| at);
-    let cut = &line[..room];
+    let cut = &line[..line.floor_char_boundary(end.saturating_sub(1))];
     // If the last word is longer than half the line, it is cut itself.
-    let word = cut.rfind(' ').filter(|at| *at >= room / 2).unwrap_or(room);
+    let word = cut.rfind(' ').filter(|at| *at >= cut.len() / 2).unwrap_or(cut.len());
     let kept = cut[..word].trim_end_matches([' ', ',', ';', ':', '-', '(', '—']);
     // A cut emoji leaves its joiners behind.
     clean_line(kept) + "…"

@@ -223,19 +223,17 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
         return None;
     }
     let mut next = at + phrase.split(' ').count();
-    if scope == Scope::All
-        && tokens
-            .get(next)
-            .is_some_and(|token| VERBS_BEHIND.contains(token.text.strip_suffix("ing").unwrap_or(&token.text)))
-    {
+    let is_verb_behind =
+        |token: &ProseToken| VERBS_BEHIND.contains(token.text.strip_suffix("ing").unwrap_or(&token.text));
+    if scope == Scope::All && tokens.get(next).is_some_and(is_verb_behind) {
         next += 1;
     }
     // "arq, not Celery" gives up Celery. "does not support Celery" gives up nothing.
     if phrase == "not" {
         let first = tokens.get(next)?;
         let is_contrast = tokens[at].begins_clause || at > 0 && matches!(tokens[at - 1].text.as_str(), "and" | "but");
-        let is_item = first.is_name || matches!(first.kind, TokenKind::Quantity(_)) || is_contrast && first.is_term();
-        if !is_item || !is_contrast && !first.is_name {
+        let is_item = first.is_name || is_contrast && first.kind != TokenKind::Other;
+        if !is_item {
             return None;
         }
     }
@@ -340,27 +338,23 @@ fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     // "마이그레이션은 안 하기로"
     let is_decided_against =
         token.text == "안" && tokens.get(at + 1).is_some_and(|next| next.text.starts_with("하기로"));
-    let scope = match GIVES_UP_BEFORE.iter().find(|(_, words)| words.begins(&token.text)) {
-        Some((scope, _)) => scope,
-        None if is_decided_against => &Scope::All,
-        None => return None,
-    };
+    let listed = GIVES_UP_BEFORE.iter().find(|(_, words)| words.begins(&token.text)).map(|(scope, _)| *scope);
+    let scope = listed.or(is_decided_against.then_some(Scope::All))?;
     // "디스크에는 쓰지 않는다" says where.
     let is_place = |before: &ProseToken| matches!(before.particle, "에" | "에는" | "에도" | "에서" | "에서는" | "에게");
-    if at == 0 || *scope == Scope::All && is_place(&tokens[at - 1]) {
+    if at == 0 || scope == Scope::All && is_place(&tokens[at - 1]) {
         return None;
     }
     // "배치 말고": the words before it in its clause, up to a particle of another part of the sentence.
     let mut start = at;
     while start > 0 && at - start < 3 && !(start < at && tokens[start].begins_clause) {
         let before = &tokens[start - 1];
-        let is_end = start < at && !matches!(before.particle, "" | "의") || before.kind == TokenKind::Other;
-        if is_end {
+        if start < at && !matches!(before.particle, "" | "의") || before.kind == TokenKind::Other {
             break;
         }
         start -= 1;
     }
-    let given_up = collect(&tokens[start..at], *scope);
+    let given_up = collect(&tokens[start..at], scope);
     let is_event = token.text.starts_with('망') && given_up.terms.iter().all(|term| EVENTS.contains(term));
     // "캐시 없애자" is about the one that everybody knows.
     let is_proposed = is_decided_against || token.text.ends_with('자');
