@@ -142,7 +142,7 @@ pub fn parse_offset(text: &str) -> Option<i32> {
         ("-", rest) => (-1, rest),
         _ => return None,
     };
-    let digits: String = digits.chars().filter(|c| *c != ':').collect();
+    let digits = digits.replace(':', "");
     if digits.len() != 4 || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }

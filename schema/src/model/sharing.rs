@@ -89,14 +89,8 @@ pub fn is_author(name: &str) -> bool {
 
 /// Returns a person's name as the name of an author.
 pub fn author_from_name(name: &str) -> Option<String> {
-    let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let joined = words
-        .collect::<Vec<_>>()
-        .join("-")
-        .to_lowercase()
-        .nfc()
-        .filter(|c| c.is_alphanumeric() || *c == '-')
-        .collect::<String>();
+    let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let joined: String = words.join("-").to_lowercase().nfc().filter(|c| c.is_alphanumeric() || *c == '-').collect();
     let author = joined[..joined.floor_char_boundary(AUTHOR_LIMIT)].trim_end_matches('-').to_owned();
     is_author(&author).then_some(author)
 }

@@ -53,8 +53,7 @@ pub(crate) fn cause_of(report: &str, project: &str) -> String {
     }
     let causes = causes(&lines, &kinds, &telling);
     let place = place(&lines, &kinds, &causes);
-    let causes = causes.iter().map(|at| lines[*at].to_owned());
-    shown(causes.chain(place).collect::<Vec<_>>().iter().map(String::as_str), project)
+    shown(causes.iter().map(|at| lines[*at]).chain(place), project)
 }
 
 /// Returns the lines that describe the cause, in order.
@@ -125,7 +124,7 @@ fn details(lines: &[&str], kinds: &[LineKind], telling: &[usize], cause: usize) 
 }
 
 /// Returns the stack frame in the project's code that is nearest to the cause.
-fn place(lines: &[&str], kinds: &[LineKind], causes: &[usize]) -> Option<String> {
+fn place<'l>(lines: &[&'l str], kinds: &[LineKind], causes: &[usize]) -> Option<&'l str> {
     let mut own: Vec<usize> = (0..lines.len()).filter(|at| kinds[*at] == LineKind::Own).collect();
     // .NET names the files of some libraries, too, but without a folder.
     if own.iter().any(|at| lines[*at].contains(['/', '\\'])) {
@@ -145,7 +144,7 @@ fn place(lines: &[&str], kinds: &[LineKind], causes: &[usize]) -> Option<String>
     }?;
     let line = without_address(lines[*at].trim());
     let is_known = causes.iter().any(|cause| location(line).is_some_and(|place| lines[*cause].contains(place)));
-    (!is_known).then(|| line.to_owned())
+    (!is_known).then_some(line)
 }
 
 fn shown<'l>(lines: impl Iterator<Item = &'l str>, project: &str) -> String {
