@@ -59,8 +59,7 @@ pub fn is_empty_answer(answer: &str) -> bool {
         return false;
     }
     let folded = answer.to_lowercase();
-    let mut words = words(&folded);
-    words.all(|word| says_nothing(word) || CLOSING.contains(word))
+    words(&folded).all(|word| says_nothing(word) || CLOSING.contains(word))
 }
 
 /// Whether an answer has content.

@@ -19,25 +19,23 @@ pub(super) fn reports_an_end(sentence: &str) -> bool {
         return false;
     }
     let lower = sentence.to_lowercase();
-    let words = lower_words(&lower);
-    let is_past = |word: &str| word.len() > 4 && word.ends_with("ed") || IRREGULAR.value(word).is_some();
-    let is_be = |word: &str| matches!(word, "is" | "are" | "was" | "were");
+    let words: Vec<&str> = lower_words(&lower).collect();
+    let is_past = |word: &&str| word.len() > 4 && word.ends_with("ed") || IRREGULAR.value(word).is_some();
     // "Renewed the certificate.", "I renamed the module."
-    let begins_past = words.clone().find(|word| !REPORTERS.contains(word)).is_some_and(is_past);
+    let begins_past = words.iter().find(|word| !REPORTERS.contains(word)).is_some_and(is_past);
     // "Priya compared: they agree."
-    let begins_with_name =
-        sentence.trim_start().starts_with(char::is_uppercase) && words.clone().nth(1).is_some_and(is_past);
+    let begins_with_name = sentence.trim_start().starts_with(char::is_uppercase) && words.get(1).is_some_and(is_past);
     // "cells ordered"
-    let ends_past = words.clone().count() <= SHORT_REPORT && words.clone().last().is_some_and(is_past);
+    let ends_past = words.len() <= SHORT_REPORT && words.last().is_some_and(is_past);
     let is_korean = sentence.contains(is_hangul);
     reports_in_japanese(sentence)
         || is_korean && KOREAN_ENDS.occurs_in(&lower)
         || begins_past
         || begins_with_name
         || ends_past
-        || words.clone().zip(words.clone().skip(1)).any(|(before, word)| is_be(before) && is_past(word))
+        || words.windows(2).any(|pair| matches!(pair, ["is" | "are" | "was" | "were", word] if is_past(word)))
         || STATES.occurs_in(&lower)
-        || words.clone().any(|word| ENDS.contains(word))
+        || words.iter().any(|word| ENDS.contains(word))
 }
 
 /// Whether a short answer states what was done or what holds now: "Fixed the bug in the parser.", "The exporter now writes CSV."
@@ -75,7 +73,7 @@ pub(super) fn is_no_report(sentence: &str) -> bool {
 }
 
 /// Returns the words of a text in lower case. `cancelled_at` is one word, and cancels nothing.
-pub(super) fn lower_words(lower: &str) -> impl Iterator<Item = &str> + Clone {
+pub(super) fn lower_words(lower: &str) -> impl Iterator<Item = &str> {
     lower.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '_')).filter(|word| !word.is_empty())
 }
 
