@@ -115,7 +115,7 @@ pub(crate) fn run_token(source: &str) -> String {
     let mut token = String::new();
     compound::visit_pieces(source, &mut String::new(), |piece, _, role| {
         if role == PieceRole::Whole {
-            token = if stem::is_stemmable(piece) { stem::stem(piece).into_owned() } else { piece.to_owned() };
+            token = stem::token(piece).into_owned();
         }
     });
     token

@@ -20,9 +20,8 @@ use units::TextUnit;
 /// punctuation between, such as `Rust로`, is one word, so that particles do not break adjacency.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenPiece<'a> {
-    /// Folded, and to be stemmed if `stem` says so.
+    /// Folded.
     pub(crate) text: &'a str,
-    pub(crate) stem: bool,
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) word: u32,
@@ -31,7 +30,7 @@ pub struct TokenPiece<'a> {
 impl<'a> TokenPiece<'a> {
     /// The token as indexed.
     pub fn token(&self) -> std::borrow::Cow<'a, str> {
-        if self.stem { stem::stem(self.text) } else { self.text.into() }
+        stem::token(self.text)
     }
 }
 
@@ -44,7 +43,7 @@ pub fn visit(text: &str, mut sink: impl FnMut(&TokenPiece<'_>)) {
         if unit.class == CharacterClass::Letter {
             compound::visit_pieces(source, &mut folded, |piece, range, _| {
                 let (start, end) = (unit.start + range.start, unit.start + range.end);
-                sink(&TokenPiece { text: piece, stem: stem::is_stemmable(piece), start, end, word: unit.word });
+                sink(&TokenPiece { text: piece, start, end, word: unit.word });
             });
             counter = source.bytes().all(|b| b.is_ascii_digit()).then_some(unit);
         } else {
@@ -54,11 +53,11 @@ pub fn visit(text: &str, mut sink: impl FnMut(&TokenPiece<'_>)) {
             let number = number.map(|number| (number.start, &text[number.start..number.end]));
             if let Some((start, counted)) = number.and_then(|(at, n)| Some((at, bigrams::counted_token(n, &folded)?))) {
                 let end = unit.start + source.chars().next().map_or(0, char::len_utf8);
-                sink(&TokenPiece { text: &counted, stem: false, start, end, word: unit.word });
+                sink(&TokenPiece { text: &counted, start, end, word: unit.word });
             }
             let bounds = unit.start..unit.end;
             bigrams::visit_bigrams(&folded, source, bounds, |gram, range| {
-                sink(&TokenPiece { text: gram, stem: false, start: range.start, end: range.end, word: unit.word });
+                sink(&TokenPiece { text: gram, start: range.start, end: range.end, word: unit.word });
             });
         }
     }

@@ -15,6 +15,11 @@ pub(crate) fn is_stemmable(word: &str) -> bool {
     word.chars().all(is_russian) && word.chars().nth(SHORTEST - 1).is_some()
 }
 
+/// The token of a folded word: its stem, if it is stemmed.
+pub(crate) fn token(word: &str) -> Cow<'_, str> {
+    if is_stemmable(word) { stem(word) } else { word.into() }
+}
+
 pub(crate) fn stem(word: &str) -> Cow<'_, str> {
     if word.is_ascii() { Stemmer::create(Algorithm::English).stem(word) } else { stem_russian(word).into() }
 }
