@@ -21,7 +21,7 @@ pub use embedder::{EmbedError, Embedder, EmbeddingLocation, EmbeddingResult, Mod
 pub use health::EmbeddingHealth;
 pub use local::LocalModel;
 pub use model_file::ModelFileError;
-pub use prefetch::{EmbeddingQuery, QueryVector};
+pub(crate) use prefetch::QueryVector;
 
 /// Resources of semantic search.
 #[derive(Debug, Clone)]

@@ -5,33 +5,19 @@ use std::sync::Arc;
 
 use super::{EmbedError, Embedder, EmbeddingLocation, EmbeddingModel, EmbeddingResult, ModelIdentity, Vector};
 
-/// The phrasings of a question: each with its redacted and shortened text.
-#[derive(Debug)]
-pub struct EmbeddingQuery {
-    model: EmbeddingModel,
-    phrasings: Vec<(String, String)>,
-}
-
 /// The vectors of a question by phrasing, or the error that prevented them.
-#[derive(Debug, Clone)]
-pub struct QueryVector(Result<HashMap<String, Vector>, String>);
-
-impl EmbeddingQuery {
-    pub(crate) fn new(model: &EmbeddingModel, phrasings: Vec<(String, String)>) -> Self {
-        Self { model: model.clone(), phrasings }
-    }
-
-    /// Requests the vectors, which may take some seconds.
-    pub fn embed(&self) -> QueryVector {
-        let texts: Vec<&str> = self.phrasings.iter().map(|(_, text)| text.as_str()).collect();
-        let vectors = self.model.embedder.embed_queries(&texts);
-        let vectors = vectors.map_err(|error| self.model.describe_error(&error));
-        let phrasings = self.phrasings.iter().map(|(phrasing, _)| phrasing.clone());
-        QueryVector(vectors.map(|vectors| phrasings.zip(vectors).collect()))
-    }
-}
+#[derive(Debug)]
+pub(crate) struct QueryVector(Result<HashMap<String, Vector>, String>);
 
 impl EmbeddingModel {
+    /// Requests the vectors of phrasings, each with its redacted and shortened text, which may take some seconds.
+    pub(crate) fn request_vectors(&self, phrasings: impl Iterator<Item = (String, String)>) -> QueryVector {
+        let (phrasings, texts): (Vec<String>, Vec<String>) = phrasings.unzip();
+        let vectors = self.embedder.embed_queries(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+        let vectors = vectors.map_err(|error| self.describe_error(&error));
+        QueryVector(vectors.map(|vectors| phrasings.into_iter().zip(vectors).collect()))
+    }
+
     /// The built-in model, which replaces a service that fails.
     pub(crate) fn built_in(&self) -> Self {
         Self { embedder: Arc::clone(&self.local_model) as Arc<dyn Embedder>, ..self.clone() }
@@ -47,7 +33,7 @@ impl EmbeddingModel {
 
     /// The model with this question's vectors already known.
     pub(crate) fn with_query_vector(&self, asked: QueryVector) -> Self {
-        let embedder = Arc::new(PrefetchedEmbedder { embedder: Arc::clone(&self.embedder), query_vectors: asked.0 });
+        let embedder = Arc::new(PrefetchedEmbedder { embedder: Arc::clone(&self.embedder), query_vectors: asked });
         Self { embedder, ..self.clone() }
     }
 
@@ -65,12 +51,12 @@ impl EmbeddingModel {
 #[derive(Debug)]
 struct PrefetchedEmbedder {
     embedder: Arc<dyn Embedder>,
-    query_vectors: Result<HashMap<String, Vector>, String>,
+    query_vectors: QueryVector,
 }
 
 impl PrefetchedEmbedder {
     fn result(&self) -> Result<&HashMap<String, Vector>, EmbedError> {
-        self.query_vectors.as_ref().map_err(|error| EmbedError::Unavailable(error.clone()))
+        self.query_vectors.0.as_ref().map_err(|error| EmbedError::Unavailable(error.clone()))
     }
 }
 

@@ -9,7 +9,7 @@ use schema::tool::{EmbeddingStats, SearchInput, StatsOutput};
 use super::Engine;
 use super::embedding_job::{EmbeddedTexts, EmbeddingJob};
 use crate::control::Control;
-use crate::embed::{EmbeddingLocation, EmbeddingModel, EmbeddingQuery, Vector};
+use crate::embed::{EmbeddingLocation, EmbeddingModel, QueryVector, Vector};
 use crate::error::ToolError;
 use crate::index::{BatchOutcome, EmbeddingBatch, EmbeddingCoverage, IndexLockWait};
 use crate::search::query::{Query, truncated_query};
@@ -137,8 +137,8 @@ impl Engine {
         Some(made.map_err(|error| join_causes(&error)).and_then(|vector| is_comparable(&vector)))
     }
 
-    /// The question to embed before a search, on a thread that may wait; `None` if no request is needed.
-    pub fn embedding_query(&self, input: &SearchInput) -> Result<Option<EmbeddingQuery>, ToolError> {
+    /// Requests the vectors of a question before a search, so that other searches are not blocked; `None` if no request is needed.
+    pub(super) fn query_vector(&self, input: &SearchInput) -> Result<Option<QueryVector>, ToolError> {
         let Some(model) = self.model.as_ref().filter(|_| self.embedding_location() == Some(EmbeddingLocation::Remote))
         else {
             return Ok(None);
@@ -153,7 +153,7 @@ impl Engine {
             let beginning: String = text.chars().take(QUESTION).collect();
             (text.to_owned(), self.loaded.sanitizer.clean(&beginning).text.into_owned())
         });
-        Ok(Some(EmbeddingQuery::new(model, phrasings.collect())))
+        Ok(Some(model.request_vectors(phrasings)))
     }
 
     fn embedding_location(&self) -> Option<EmbeddingLocation> {

@@ -51,7 +51,7 @@ impl Engine {
         control: &mut Control<'_>,
     ) -> Result<SearchOutput, ToolError> {
         let input = &self.with_defaults(input);
-        let query_vector = self.embedding_query(input)?.map(|question| question.embed());
+        let query_vector = self.query_vector(input)?;
         let now = Moment::now();
         let model = self.model.as_ref().map(|model| match model.embedder.location() {
             EmbeddingLocation::InProcess => model.clone(),
