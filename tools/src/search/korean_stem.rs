@@ -9,34 +9,25 @@ pub(crate) fn strip_endings(word: &str) -> &str {
     let mut stem = word;
     // `서버에서는` has two particles, `서버에서부터는` three.
     for _ in 0..3 {
-        match strip_ending(stem) {
-            Some(shorter) => stem = shorter,
-            None => break,
-        }
+        stem = strip_ending(stem, 2).unwrap_or(stem);
     }
     stem
 }
 
 /// Whether a Korean run attached to a foreign word, such as `를` in `JWT를`, is only an ending.
 pub(crate) fn is_ending(run: &str) -> bool {
-    is_listed_ending(run) || strip_ending_to(run, 1).is_some_and(is_listed_ending)
+    is_listed_ending(run) || strip_ending(run, 1).is_some_and(is_listed_ending)
 }
 
-fn strip_ending(word: &str) -> Option<&str> {
-    strip_ending_to(word, 2)
-}
-
-fn strip_ending_to(word: &str, syllables: usize) -> Option<&str> {
-    let endings = endings().filter_map(|ending| word.strip_suffix(ending));
-    endings.filter(|rest| rest.chars().count() >= syllables).min_by_key(|rest| rest.len())
+/// Strips the longest ending that leaves so many syllables.
+fn strip_ending(word: &str, syllables: usize) -> Option<&str> {
+    let endings = PARTICLES.endings(word).chain(VERB_ENDINGS.endings(word));
+    let stems = endings.filter_map(|ending| word.strip_suffix(ending));
+    stems.filter(|stem| stem.chars().count() >= syllables).min_by_key(|stem| stem.len())
 }
 
 fn is_listed_ending(run: &str) -> bool {
     PARTICLES.contains(run) || VERB_ENDINGS.contains(run)
-}
-
-fn endings() -> impl Iterator<Item = &'static str> {
-    PARTICLES.iter().chain(VERB_ENDINGS.iter()).copied()
 }
 
 static PARTICLES: WordList = WordList::words(

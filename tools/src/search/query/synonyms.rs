@@ -86,34 +86,22 @@ fn is_separable(phrase: &[QueryRun]) -> bool {
 
 /// The key of a listed phrase, with or without the particles of its last word.
 pub(super) fn listed_key(phrase: &[QueryRun]) -> Option<String> {
-    let mut key = String::new();
-    let mut is_after_letters = false;
-    for (i, run) in phrase.iter().enumerate() {
-        let is_letters = run.class == CharacterClass::Letter;
-        if is_after_letters && is_letters {
-            key.push(' ');
+    let last = phrase.last()?;
+    let mut before = String::new();
+    for pair in phrase.windows(2) {
+        before.push_str(korean_stem::strip_endings(&pair[0].key));
+        if pair.iter().all(|run| run.class == CharacterClass::Letter) {
+            before.push(' ');
         }
-        key.push_str(if is_letters || i + 1 == phrase.len() { &run.key } else { korean_stem::strip_endings(&run.key) });
-        is_after_letters = is_letters;
     }
-    let stem = key.strip_suffix(phrase.last()?.key.as_str()).map(|before| {
-        let last = phrase.last().map_or("", |last| {
-            if last.class == CharacterClass::Hangul { korean_stem::strip_endings(&last.key) } else { &last.key }
-        });
-        format!("{before}{last}")
-    });
-    [Some(key), stem].into_iter().flatten().find(|key| glossary().contains(key))
+    let ends = [last.key.as_str(), korean_stem::strip_endings(&last.key)];
+    ends.into_iter().map(|end| format!("{before}{end}")).find(|key| glossary().contains(key))
 }
 
 /// Listed words in a run without spaces, the longest at each position.
 fn listed_within(run: &QueryRun, words: &[QueryWord], weight: f32, spans: &mut Vec<ListedSpan>) {
-    let count = run.key.chars().count();
+    let stem = korean_stem::strip_endings(&run.key).chars().count();
     for Range { start: at, end } in listed_ranges(&run.key) {
-        let stem = if run.class == CharacterClass::Hangul {
-            korean_stem::strip_endings(&run.key).chars().count()
-        } else {
-            count
-        };
         let cover = run.word.map(|word| {
             let parts = words[word].parts.len();
             let last = if end >= stem { parts } else { (end - 1).min(parts) };
