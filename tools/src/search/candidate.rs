@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use chrono::NaiveTime;
 use schema::log::LogKind;
-use schema::model::memory::MemoryType;
-use schema::model::memory::{Memory, MemoryId};
+use schema::model::memory::{Memory, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::store::{Locator, MemoryFilter, MemoryRow, Store};
 use schema::tool::SearchSource;
@@ -173,18 +172,16 @@ impl Passage {
 pub(super) fn add_remaining(
     store: &Store,
     index: &Index,
-    request: &SearchRequest,
+    filter: &SearchFilter,
     mut found: Vec<UnscoredPassage>,
     nearness: Option<&VectorScores>,
     days: &[DaySpan],
 ) -> Result<Vec<UnscoredPassage>, ToolError> {
-    let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
-    let near = nearness.map_or(&[][..], |nearness| &nearness.nearest).iter().map(|rowid| Document::from_rowid(*rowid));
-    let near = near.filter(|document| !known.contains(document)).collect();
+    let nearest = nearness.map_or(&[][..], |nearness| &nearness.nearest);
     // A vector may briefly outlive its document.
-    found.extend(filter_passages(request, read_passages(store, index, near)?));
-    found.extend(gather_unindexed(store, index, &request.filter)?);
-    found.extend(gather_of_days(store, request, days, &found)?);
+    add_documents(store, index, filter, nearest, &mut found)?;
+    found.extend(gather_unindexed(store, index, filter)?);
+    found.extend(gather_of_days(store, filter, days, &found)?);
     Ok(found)
 }
 
@@ -198,11 +195,9 @@ pub(super) fn gather_by_words(
     breadth: Breadth,
 ) -> Result<Vec<UnscoredPassage>, ToolError> {
     let mut found = gather_literal(store, index, request, query, corpus, breadth)?;
-    let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
     let limit = if request.filter.excludes_something() { FULLTEXT_CANDIDATES_FILTERED } else { breadth.synonyms };
     let by_synonyms = index.fulltext().alternatives(query.all_terms(), query.alternatives(), corpus, limit)?;
-    let by_synonyms = by_synonyms.into_iter().map(Document::from_rowid).filter(|document| !known.contains(document));
-    found.extend(filter_passages(request, read_passages(store, index, by_synonyms.collect())?));
+    add_documents(store, index, &request.filter, &by_synonyms, &mut found)?;
     Ok(found)
 }
 
@@ -217,44 +212,45 @@ fn gather_literal(
     let mut limit = breadth.words;
     loop {
         let documents = index.fulltext().candidates(query.terms(), corpus, limit)?;
-        let exhausted = documents.len() < limit;
-        let read = read_passages(store, index, documents.into_iter().map(Document::from_rowid).collect())?;
-        let found: Vec<UnscoredPassage> = filter_passages(request, read).collect();
+        let mut found = Vec::new();
+        add_documents(store, index, &request.filter, &documents, &mut found)?;
         let enough = found.len() >= request.limit * 4 || !request.filter.excludes_something();
-        if exhausted || enough || limit >= FULLTEXT_CANDIDATES_FILTERED {
+        if documents.len() < limit || enough || limit >= FULLTEXT_CANDIDATES_FILTERED {
             return Ok(found);
         }
         limit *= 8;
     }
 }
 
-/// Existing passages that pass the filter.
-fn filter_passages(
-    request: &SearchRequest,
-    read: Vec<(Document, Option<Passage>)>,
-) -> impl Iterator<Item = UnscoredPassage> {
-    let there = read.into_iter().filter_map(|(document, passage)| Some((document, passage?)));
-    let admitted = there.filter(|(_, passage)| passes_filter(&request.filter, passage));
-    admitted.map(|(document, passage)| UnscoredPassage { passage, document: Some(document), is_answer: true })
-}
-
-/// Reads documents; `None` for deleted ones.
-fn read_passages(
+/// Reads documents that were not found before, and adds those that exist and pass the filter.
+fn add_documents(
     store: &Store,
     index: &Index,
-    documents: Vec<Document>,
-) -> Result<Vec<(Document, Option<Passage>)>, ToolError> {
+    filter: &SearchFilter,
+    rowids: &[i64],
+    found: &mut Vec<UnscoredPassage>,
+) -> Result<(), ToolError> {
+    let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
+    let documents = rowids.iter().map(|rowid| Document::from_rowid(*rowid));
+    let documents: Vec<Document> = documents.filter(|document| !known.contains(document)).collect();
     let seqs = documents.iter().filter_map(|document| match document {
         Document::Memory(seq) => Some(*seq),
         Document::Chunk(_) => None,
     });
     let mut rows = store.rows().by_seqs(&seqs.collect::<Vec<_>>())?.into_iter();
-    let read = |document| match document {
-        Document::Memory(_) => Ok(rows.next().flatten().map(|row| Passage::Memory(Box::new(row)))),
-        Document::Chunk(id) => Ok(index.chunk(id)?.map(Passage::Chunk)),
-    };
-    let passages = documents.iter().copied().map(read).collect::<Result<Vec<_>, ToolError>>()?;
-    Ok(documents.into_iter().zip(passages).collect())
+    for document in documents {
+        let passage = match document {
+            Document::Memory(_) => rows.next().flatten().map(|row| Passage::Memory(Box::new(row))),
+            Document::Chunk(id) => index.chunk(id)?.map(Passage::Chunk),
+        };
+        found.extend(passage.and_then(|passage| admit(filter, passage, Some(document))));
+    }
+    Ok(())
+}
+
+/// A passage as a candidate, if it passes the filter.
+fn admit(filter: &SearchFilter, passage: Passage, document: Option<Document>) -> Option<UnscoredPassage> {
+    passes_filter(filter, &passage).then_some(UnscoredPassage { passage, document, is_answer: true })
 }
 
 pub(super) fn read_passage(store: &Store, index: &Index, document: Document) -> Result<Option<Passage>, ToolError> {
@@ -267,7 +263,7 @@ pub(super) fn read_passage(store: &Store, index: &Index, document: Document) -> 
 /// The newest memories of these days. Of more than a week, only the summaries of its days.
 fn gather_of_days(
     store: &Store,
-    request: &SearchRequest,
+    filter: &SearchFilter,
     days: &[DaySpan],
     found: &[UnscoredPassage],
 ) -> Result<Vec<UnscoredPassage>, ToolError> {
@@ -276,23 +272,19 @@ fn gather_of_days(
     for span in days {
         let bound = |day, time| Some(Moment::from_local_unknown(day, time).utc());
         let end = NaiveTime::from_hms_opt(23, 59, 59).unwrap_or_default();
-        let filter = MemoryFilter {
+        let of_span = MemoryFilter {
             since: bound(span.from, NaiveTime::MIN),
             until: bound(span.to, end),
             kind: span.is_long().then_some(MemoryType::SessionSummary),
             ..MemoryFilter::default()
         };
-        let rows = store
-            .rows()
-            .list(&filter, if span.is_long() { OF_MONTHS } else { OF_DAYS })?
-            .into_iter()
-            .filter(|row| !known.contains(row.memory.id.as_str()));
+        let rows = store.rows().list(&of_span, if span.is_long() { OF_MONTHS } else { OF_DAYS })?.into_iter();
+        let rows = rows.filter(|row| !known.contains(row.memory.id.as_str()));
         let rows = rows.filter(|row| !span.is_long() || row.memory.is_day_summary());
-        let passages = rows.map(|row| {
-            let document = Some(Document::Memory(row.seq));
-            UnscoredPassage { passage: Passage::Memory(Box::new(row)), document, is_answer: true }
-        });
-        gathered.extend(passages.filter(|gathered| passes_filter(&request.filter, &gathered.passage)));
+        gathered.extend(rows.filter_map(|row| {
+            let document = Document::Memory(row.seq);
+            admit(filter, Passage::Memory(Box::new(row)), Some(document))
+        }));
     }
     Ok(gathered)
 }
@@ -301,8 +293,7 @@ fn gather_of_days(
 fn gather_unindexed(store: &Store, index: &Index, filter: &SearchFilter) -> Result<Vec<UnscoredPassage>, ToolError> {
     let rows = store.rows().inserted_after(index.watermark(store.rows())?, MAX_UNINDEXED)?;
     let passages = rows.into_iter().map(|row| Passage::Memory(Box::new(row)));
-    let admitted = passages.filter(|passage| passes_filter(filter, passage));
-    Ok(admitted.map(|passage| UnscoredPassage { passage, document: None, is_answer: true }).collect())
+    Ok(passages.filter_map(|passage| admit(filter, passage, None)).collect())
 }
 
 /// Whether a passage only repeats what the asking model knows.

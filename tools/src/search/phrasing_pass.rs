@@ -90,7 +90,7 @@ impl<'s> PhrasingPass<'s> {
     ) -> Result<PhrasingResult, ToolError> {
         let (question, asked_times) = (self.phrasing.question(), &self.asked_times);
         let days = asked_times.all_days(question);
-        let gathered = candidate::add_remaining(store, index, request, by_words, nearness, &days)?;
+        let gathered = candidate::add_remaining(store, index, &request.filter, by_words, nearness, &days)?;
         let relevance = RelevanceScorer::new(&self.phrasing.query, &self.corpus);
         let legs =
             SearchLegs::new(self.options, question, asked_times, &request.filter, self.breadth, &relevance, nearness);
