@@ -85,7 +85,7 @@ pub fn search(
             Err(error) => return Err(error),
         }
     }
-    if request.query().is_truncated() {
+    if request.query().is_truncated {
         request.add_parts(query_parts::best_parts(index, &input.query)?);
     }
     if options.asker == Asker::Model {

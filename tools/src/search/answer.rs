@@ -114,7 +114,7 @@ pub(super) fn build_output(
     if results.is_empty() {
         notices.push(no_results_notice(request, &weak));
     }
-    if request.query().is_truncated() {
+    if request.query().is_truncated {
         notices.push("the query is long; its beginning and its best parts were used".to_owned());
     }
     Ok(SearchOutput {

@@ -87,7 +87,7 @@ impl<'a> SearchLegs<'a> {
             breadth,
             relevance,
             nearness,
-            leg_weighting: LegWeighting::new(options, relevance.documents()),
+            leg_weighting: LegWeighting::new(options, relevance.documents),
             scoring: options.scoring,
             features: QuestionFeatures::new(question, asked_times),
             asks_only_when: asked_times.are_all(question),
@@ -233,8 +233,8 @@ impl SearchLegs<'_> {
 
     fn threshold_relevance(&self, known: &PassageEvidence) -> f32 {
         let measured = if known.evidence.length > VERY_LONG { AT_THRESHOLD_IN_VERY_LONG } else { AT_THRESHOLD };
-        let of_store = THRESHOLD_PER_STORE * (self.relevance.documents() as f32 / USUAL_STORE).ln().max(0.0);
-        let of_length = THRESHOLD_PER_LENGTH * (self.relevance.words() as f32 / USUAL_WORDS).ln().max(0.0);
+        let of_store = THRESHOLD_PER_STORE * (self.relevance.documents as f32 / USUAL_STORE).ln().max(0.0);
+        let of_length = THRESHOLD_PER_LENGTH * (self.relevance.weights.len() as f32 / USUAL_WORDS).ln().max(0.0);
         measured * (1.0 + (of_store.min(MAX_PER_STORE) - of_length.min(MAX_PER_LENGTH)) / THRESHOLD)
     }
 

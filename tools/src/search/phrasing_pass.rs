@@ -71,7 +71,7 @@ impl<'s> PhrasingPass<'s> {
     ) -> Result<Self, ToolError> {
         let is_unknown = options.model.is_some_and(|model| !knows_script(model, phrasing));
         let leg = leg.filter(|_| !is_unknown && !phrasing.query.is_empty());
-        let embedded = leg.map(|leg| leg.embed(phrasing.question(), phrasing.query.translations())).transpose();
+        let embedded = leg.map(|leg| leg.embed(phrasing.question(), &phrasing.query.translations)).transpose();
         let (embedded, cause) = split_cause(embedded)?;
         let cause = cause.or_else(|| is_unknown.then(|| UNKNOWN.to_owned()));
         let asked_times = AskedTimes::parse(phrasing.question(), now.date());
@@ -95,7 +95,7 @@ impl<'s> PhrasingPass<'s> {
         let legs =
             SearchLegs::new(self.options, question, asked_times, &request.filter, self.breadth, &relevance, nearness);
         let candidates = fusion::fuse_scores(store, index, gathered, &legs)?;
-        Ok(PhrasingResult { candidates, weights: relevance.weights().to_vec() })
+        Ok(PhrasingResult { candidates, weights: relevance.weights.clone() })
     }
 }
 

@@ -3,12 +3,11 @@
 //! Its terms are made like those of documents, so that full text, relevance and snippets agree on a match.
 
 mod builder;
-mod parse;
 mod spelling;
 mod synonyms;
 mod translation;
 
-pub(crate) use parse::truncated_query;
+pub(crate) use builder::truncated_query;
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -22,10 +21,11 @@ pub struct Query {
     /// Terms of the words first, then terms of synonyms alone.
     terms: Vec<QueryTerm>,
     literal_term_count: usize,
-    words: Vec<QueryWord>,
-    synonyms: Vec<Synonym>,
-    translations: Translations,
-    is_truncated: bool,
+    pub(crate) words: Vec<QueryWord>,
+    pub(crate) synonyms: Vec<Synonym>,
+    /// The query word by word in other scripts.
+    pub(crate) translations: Translations,
+    pub(crate) is_truncated: bool,
     /// Whether it has function words only.
     has_only_stop_words: bool,
 }
@@ -69,24 +69,6 @@ impl Query {
     /// The terms of each synonym as indices into all terms. A match has all of them.
     pub fn alternatives(&self) -> impl Iterator<Item = &[usize]> {
         self.synonyms.iter().map(|synonym| &synonym.terms[..])
-    }
-
-    /// Whether the query was truncated.
-    pub fn is_truncated(&self) -> bool {
-        self.is_truncated
-    }
-
-    pub(crate) fn words(&self) -> &[QueryWord] {
-        &self.words
-    }
-
-    pub(crate) fn synonyms(&self) -> &[Synonym] {
-        &self.synonyms
-    }
-
-    /// The query word by word in other scripts.
-    pub(crate) fn translations(&self) -> &Translations {
-        &self.translations
     }
 }
 

@@ -38,14 +38,15 @@ pub struct RelevanceScorer<'q> {
     /// idf of each term.
     idf: Vec<f32>,
     /// Weights of the words; their sum is 1.
-    weights: Vec<f32>,
+    pub(crate) weights: Vec<f32>,
     /// The words of each term.
     words_of: Vec<Vec<usize>>,
     adjacency: Adjacency,
     synonyms: SynonymMatcher<'q>,
     /// Tokens of an average document.
     average_length: f32,
-    documents: u64,
+    /// Number of documents in the index.
+    pub(crate) documents: u64,
 }
 
 /// Matches of a query in a document.
@@ -96,11 +97,11 @@ impl<'q> RelevanceScorer<'q> {
         let documents = corpus.documents as f32;
         let frequency = |place: usize| corpus.frequencies.get(place).map_or(0.0, |found| *found as f32);
         let idf: Vec<f32> = (0..query.all_terms().len()).map(|place| idf(documents, frequency(place))).collect();
-        let mut weights: Vec<f32> = query.words().iter().map(|word| word_weight(word, &idf)).collect();
+        let mut weights: Vec<f32> = query.words.iter().map(|word| word_weight(word, &idf)).collect();
         let sum: f32 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= sum);
         let mut words_of = vec![Vec::new(); idf.len()];
-        for (i, word) in query.words().iter().enumerate() {
+        for (i, word) in query.words.iter().enumerate() {
             for term in word.whole.iter().chain(word.parts.iter().map(|(term, _)| term)) {
                 words_of[*term].push(i);
             }
@@ -109,7 +110,7 @@ impl<'q> RelevanceScorer<'q> {
         Self {
             query,
             matches: TermMatcher::new(query),
-            adjacency: Adjacency::new(query.words(), &weights),
+            adjacency: Adjacency::new(&query.words, &weights),
             synonyms: SynonymMatcher::new(query, &idf),
             idf,
             weights,
@@ -127,8 +128,7 @@ impl<'q> RelevanceScorer<'q> {
         let mut places: Vec<(u32, usize)> = Vec::new();
         let mut tokens = Vec::with_capacity(body.len() / 4);
         let mut length = 0;
-        for (text, field) in [(title, Field::Title), (also, Field::Also), (body, Field::Body)] {
-            let (weight, offset) = (field.weight(), field.offset());
+        for (text, (field, weight, offset)) in [title, also, body].into_iter().zip(FIELDS) {
             let mut reading = self.synonyms.begin_text(text);
             let of_body = |token| {
                 if field == Field::Body {
@@ -145,7 +145,7 @@ impl<'q> RelevanceScorer<'q> {
                     if !synonyms.contains(&synonym) {
                         synonyms.push(synonym);
                     }
-                    let covers = self.query.synonyms()[synonym].covers.iter();
+                    let covers = self.query.synonyms[synonym].covers.iter();
                     places.extend(covers.map(|cover| (offset + hit.word, cover.word)));
                 });
             });
@@ -154,7 +154,7 @@ impl<'q> RelevanceScorer<'q> {
         }
         let norm = (1.0 - LENGTH + LENGTH * length as f32 / self.average_length).min(MAX_LENGTH_RATIO);
         let literal: Vec<f32> =
-            self.query.words().iter().map(|word| self.strength(word, &[], &occurrences, norm)).collect();
+            self.query.words.iter().map(|word| self.strength(word, &[], &occurrences, norm)).collect();
         let synonym_scores: Vec<SynonymScore> =
             (0..literal.len()).map(|word| self.synonyms.word_score(word, &synonyms)).collect();
         let is_matched =
@@ -162,7 +162,7 @@ impl<'q> RelevanceScorer<'q> {
         let matched = literal.iter().zip(&synonym_scores).zip(&self.weights).filter(|(found, _)| is_matched(*found));
         let matched_weight = matched.map(|(_, weight)| weight).sum::<f32>().min(1.0);
         let belief = ALONE + (1.0 - ALONE) * matched_weight;
-        let words = self.query.words().iter().zip(&literal).zip(&synonym_scores);
+        let words = self.query.words.iter().zip(&literal).zip(&synonym_scores);
         let once = belief / (1.0 + SATURATION * norm);
         TermEvidence {
             strengths: words
@@ -192,25 +192,10 @@ impl<'q> RelevanceScorer<'q> {
         (sum * (1.0 + phrase * evidence.phrase + PROXIMITY_BONUS * evidence.proximity)).powf(EXPONENT).min(1.0)
     }
 
-    /// Number of documents in the index.
-    pub(crate) fn documents(&self) -> u64 {
-        self.documents
-    }
-
-    /// Number of words of the query.
-    pub(crate) fn words(&self) -> usize {
-        self.weights.len()
-    }
-
     /// The words of the query that occur, as bits; those after the 64th are skipped.
     pub(crate) fn matched_words(&self, evidence: &TermEvidence) -> u64 {
         let bits = evidence.strengths.iter().take(64).enumerate().filter(|(_, strength)| **strength > 0.0);
         bits.fold(0, |bits, (word, _)| bits | 1 << word)
-    }
-
-    /// The weight of each word of the query; all together are 1.
-    pub(crate) fn weights(&self) -> &[f32] {
-        &self.weights
     }
 
     /// Weight of the words with a strength, from 0 to 1.
@@ -246,25 +231,10 @@ enum Field {
     Body,
 }
 
-impl Field {
-    /// Weight of an occurrence.
-    fn weight(self) -> f32 {
-        match self {
-            Self::Title => 2.0,
-            Self::Also => 0.6,
-            Self::Body => 1.0,
-        }
-    }
-
-    /// Added to the positions of words, so that the last word of one field and the first of the next are no neighbours.
-    fn offset(self) -> u32 {
-        match self {
-            Self::Title => 0,
-            Self::Also => 1 << 29,
-            Self::Body => 1 << 30,
-        }
-    }
-}
+/// The fields with the weight of an occurrence, and a number that is added to the positions of words, so that the last word of one field
+/// and the first of the next are no neighbours.
+const FIELDS: [(Field, f32, u32); 3] =
+    [(Field::Title, 2.0, 0), (Field::Also, 0.6, 1 << 29), (Field::Body, 1.0, 1 << 30)];
 
 /// Robertson's idf, smoothed to be positive for every term and store.
 fn idf(documents: f32, occurring: f32) -> f32 {

@@ -1,4 +1,4 @@
-//! Splits a query into words and terms.
+//! Parses a query: splits it into words and terms, and adds synonyms.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -11,6 +11,9 @@ use crate::text::compound::{self, PieceRole};
 use crate::text::script::CharacterClass;
 use crate::text::units::{TextUnit, split_units};
 use crate::text::{bigrams, fold, stem};
+
+/// Most bytes of a query.
+pub(super) const MAX_BYTES: usize = 8 * 1024;
 
 /// Most distinct terms of a query.
 pub(super) const MAX_TERMS: usize = 64;
@@ -25,8 +28,41 @@ const GROUP: f32 = 2.0;
 
 const PART: f32 = 1.0;
 
+impl Query {
+    /// Parses a query. Function words are dropped unless there are no others.
+    pub fn parse(text: &str) -> Self {
+        Self::parse_with(text, |builder| {
+            builder.add_synonyms();
+            builder.add_translations();
+        })
+    }
+
+    /// Parses a query without synonyms.
+    pub fn parse_literal(text: &str) -> Self {
+        Self::parse_with(text, |_| {})
+    }
+
+    fn parse_with(text: &str, add_synonyms: impl Fn(&mut QueryBuilder<'_>)) -> Self {
+        let used = truncated_query(text);
+        let mut builder = QueryBuilder::read(used, WordSelection::Content);
+        add_synonyms(&mut builder);
+        let mut query = builder.query;
+        if query.words.is_empty() {
+            query = QueryBuilder::read(used, WordSelection::Everything).query;
+            query.has_only_stop_words = true;
+        }
+        query.is_truncated |= used.len() < text.len();
+        query
+    }
+}
+
+/// The part of a query that is used, for all legs.
+pub(crate) fn truncated_query(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_BYTES)]
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WordSelection {
+enum WordSelection {
     Content,
     Everything,
 }
@@ -61,7 +97,7 @@ pub(super) struct QueryRun {
 }
 
 impl<'t> QueryBuilder<'t> {
-    pub(super) fn read(text: &'t str, selection: WordSelection) -> Self {
+    fn read(text: &'t str, selection: WordSelection) -> Self {
         let mut builder = Self {
             text,
             selection,
@@ -98,8 +134,7 @@ impl<'t> QueryBuilder<'t> {
             // Capitals distinguish `IT` and `US` from pronouns, unless the whole query is in capitals.
             let capitals = !self.is_shouted && source.len() > 1 && source.chars().all(char::is_uppercase);
             function_word |= role == PieceRole::Whole && !capitals && known.contains(piece);
-            let token = if stem::is_stemmable(piece) { stem::stem(piece).into_owned() } else { piece.to_owned() };
-            pieces.push((token, role));
+            pieces.push((stem::token(piece).into_owned(), role));
         });
         let whole = pieces.iter().find(|(_, role)| *role == PieceRole::Whole).map(|(token, _)| exact_term(token));
         let key = whole.as_ref().map_or_else(String::new, |term| term.text.clone());

@@ -3,8 +3,7 @@
 use proptest::prelude::*;
 use rstest::rstest;
 
-use super::builder::MAX_TERMS;
-use super::parse::MAX_BYTES;
+use super::builder::{MAX_BYTES, MAX_TERMS};
 use super::*;
 use crate::text::script::Script;
 
@@ -23,7 +22,7 @@ fn shape(text: &str) -> String {
             None => format!("({parts})"),
         }
     };
-    query.words().iter().map(word).collect::<Vec<_>>().join(" | ")
+    query.words.iter().map(word).collect::<Vec<_>>().join(" | ")
 }
 
 #[rstest]
@@ -50,7 +49,7 @@ fn questions_become_words(#[case] text: &str, #[case] expected: &str) {
 #[test]
 fn quoted_words_know_their_quote() {
     let query = Query::parse("see \"rate limit\" and “token bucket” now");
-    let quotes: Vec<Option<usize>> = query.words().iter().map(|word| word.quote).collect();
+    let quotes: Vec<Option<usize>> = query.words.iter().map(|word| word.quote).collect();
     assert_eq!(quotes, [None, Some(0), Some(0), Some(1), Some(1), None]);
 }
 
@@ -59,9 +58,9 @@ fn long_query_is_cut_and_reported() {
     let long = (0..500).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
     let query = Query::parse(&long);
     assert_eq!(query.terms().len(), MAX_TERMS);
-    assert!(query.is_truncated());
-    assert!(Query::parse(&"가".repeat(5000)).is_truncated());
-    assert!(!Query::parse("token bucket").is_truncated());
+    assert!(query.is_truncated);
+    assert!(Query::parse(&"가".repeat(5000)).is_truncated);
+    assert!(!Query::parse("token bucket").is_truncated);
 }
 
 #[rstest]
@@ -74,8 +73,8 @@ fn only_the_start_of_a_megabyte_is_parsed(#[case] text: String) {
     let used = truncated_query(&text);
     assert!(used.len() <= MAX_BYTES && used.len() > MAX_BYTES - 4 && text.starts_with(used), "{}", used.len());
     let (whole, part) = (Query::parse(&text), Query::parse(used));
-    assert!(whole.is_truncated());
-    assert_eq!((whole.all_terms(), whole.words()), (part.all_terms(), part.words()));
+    assert!(whole.is_truncated);
+    assert_eq!((whole.all_terms(), &whole.words), (part.all_terms(), &part.words));
     assert!(whole.terms().len() <= MAX_TERMS, "{}", whole.terms().len());
 }
 
@@ -84,7 +83,7 @@ proptest! {
     fn any_text_is_a_query(text in "\\PC{0,200}") {
         let query = Query::parse(&text);
         prop_assert!(query.terms().len() <= MAX_TERMS);
-        for word in query.words() {
+        for word in &query.words {
             prop_assert!(word.whole.is_some() || !word.parts.is_empty());
         }
     }
@@ -97,5 +96,5 @@ proptest! {
 #[case::names_alone_are_no_translation("zebra", Script::Hangul, "")]
 #[case::own_script("how are passwords hashed", Script::Other, "")]
 fn questions_are_translated_word_by_word(#[case] query: &str, #[case] script: Script, #[case] expected: &str) {
-    assert_eq!(Query::parse(query).translations().for_script(script).unwrap_or_default(), expected);
+    assert_eq!(Query::parse(query).translations.for_script(script).unwrap_or_default(), expected);
 }

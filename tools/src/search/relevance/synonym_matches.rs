@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use crate::search::query::{Query, QueryWord, Synonym, SynonymStep};
+use crate::search::query::{Query, QueryWord, SynonymStep};
 use crate::search::term_matcher::TermHit;
 
 /// Synonyms by their terms and by the words that they replace.
 #[derive(Debug)]
 pub(super) struct SynonymMatcher<'q> {
     query: &'q Query,
-    synonyms: &'q [Synonym],
     /// For each term the synonyms and steps that need it.
     steps_of: Vec<Vec<(usize, usize)>>,
     links: Vec<Vec<SynonymLink>>,
@@ -36,12 +35,12 @@ pub(super) struct SynonymScore {
 impl<'q> SynonymMatcher<'q> {
     pub(super) fn new(query: &'q Query, idf: &[f32]) -> Self {
         let mut steps_of = vec![Vec::new(); query.all_terms().len()];
-        for (i, synonym) in query.synonyms().iter().enumerate() {
+        for (i, synonym) in query.synonyms.iter().enumerate() {
             for (step, SynonymStep { term, .. }) in synonym.steps.iter().enumerate() {
                 steps_of[*term].push((i, step));
             }
         }
-        Self { query, synonyms: query.synonyms(), steps_of, links: synonym_links(query, idf) }
+        Self { query, steps_of, links: synonym_links(query, idf) }
     }
 
     pub(super) fn begin_text<'t>(&'t self, text: &'t str) -> SynonymReader<'t> {
@@ -54,7 +53,7 @@ impl<'q> SynonymMatcher<'q> {
         if said.is_empty() {
             return SynonymScore { whole, parts };
         }
-        let of_word = &self.query.words()[word].parts;
+        let of_word = &self.query.words[word].parts;
         let is_said = |link: &&SynonymLink| said.contains(&link.synonym);
         for SynonymLink { parts: range, worth, .. } in self.links[word].iter().filter(is_said) {
             match range {
@@ -71,11 +70,11 @@ impl<'q> SynonymMatcher<'q> {
 
 /// Weights of synonyms per word. A synonym in many documents is worth less than the word itself.
 fn synonym_links(query: &Query, idf: &[f32]) -> Vec<Vec<SynonymLink>> {
-    let mut links: Vec<Vec<SynonymLink>> = query.words().iter().map(|_| Vec::new()).collect();
-    for (i, synonym) in query.synonyms().iter().enumerate() {
+    let mut links: Vec<Vec<SynonymLink>> = query.words.iter().map(|_| Vec::new()).collect();
+    for (i, synonym) in query.synonyms.iter().enumerate() {
         let of_synonym = synonym.terms.iter().map(|term| idf[*term]).fold(0.0, f32::max);
         for cover in &synonym.covers {
-            let of_word = word_idf(&query.words()[cover.word], idf);
+            let of_word = word_idf(&query.words[cover.word], idf);
             let worth = cover.weight * (of_synonym / of_word.max(f32::MIN_POSITIVE)).min(1.0);
             links[cover.word].push(SynonymLink { synonym: i, parts: cover.parts.clone(), worth });
         }
@@ -104,7 +103,7 @@ impl SynonymReader<'_> {
     /// Processes a term and calls `sink` with every synonym that it completes.
     pub(super) fn add_hit(&mut self, hit: &TermHit, mut sink: impl FnMut(usize)) {
         for (synonym, step) in &self.synonyms.steps_of[hit.term] {
-            let steps = &self.synonyms.synonyms[*synonym].steps;
+            let steps = &self.synonyms.query.synonyms[*synonym].steps;
             let begun = self.partial_matches.iter().position(|(begun, ..)| begun == synonym);
             let follows = *step == 0
                 || begun.is_some_and(|at| {
