@@ -5,7 +5,6 @@
 
 mod merge;
 mod postings;
-mod similar_terms;
 mod top_documents;
 mod writer;
 
@@ -46,6 +45,10 @@ pub struct CorpusStats {
     /// Document frequency of each query term, in order.
     pub frequencies: Vec<u64>,
 }
+
+/// Letters from which a term may differ in one place, and in two. Shorter terms are too often other words.
+const ONE_EDIT_FROM: usize = 5;
+const TWO_EDITS_FROM: usize = 9;
 
 /// Scale of an impact per unit of idf.
 const UNIT: f32 = 1000.0;
@@ -162,17 +165,41 @@ impl<'c> FullText<'c> {
         Ok(TermCursors::from_cursors(cursors))
     }
 
-    /// Document frequency of each term. For a prefix it is an upper bound.
-    fn document_frequencies(&self, terms: &[QueryTerm]) -> Result<Vec<u64>> {
-        let removed = self.removed_documents()?;
-        let segments = merge::segments(self.connection)?;
-        let frequency = |term| segments.iter().map(|segment| self.frequency_in(segment, term, &removed)).sum();
-        terms.iter().map(frequency).collect()
-    }
-
-    /// Terms of the index that are spelled almost like this one, nearest first.
+    /// The terms with the fewest edits from this one: insertions, deletions, replacements and swaps of neighbours. The first
+    /// letter must be the same, so that a part of the dictionary is enough.
     pub fn similar_terms(&self, term: &str) -> Result<Vec<String>> {
-        self.in_snapshot(|| similar_terms::similar_terms(self.connection, &merge::segments(self.connection)?, term))
+        let length = term.chars().count();
+        let most = match length {
+            TWO_EDITS_FROM.. => 2,
+            ONE_EDIT_FROM.. => 1,
+            _ => return Ok(Vec::new()),
+        };
+        let first: String = term.chars().take(1).collect();
+        let (shortest, longest) = ((length - most) as i64, (length + most) as i64);
+        let mut statement = self.connection.prepare_cached(
+            "SELECT term FROM fulltext_postings
+             WHERE segment = ?1 AND term >= ?2 AND term < ?3 AND length(term) BETWEEN ?4 AND ?5",
+        )?;
+        let (mut best, mut found) = (most + 1, Vec::new());
+        self.in_snapshot(|| {
+            for segment in merge::segments(self.connection)? {
+                let values = params![segment.id, first, prefix_end(&first), shortest, longest];
+                let mut rows = statement.query(values)?;
+                while let Some(row) = rows.next()? {
+                    let other = row.get_ref(0)?.as_str()?;
+                    let edits = strsim::osa_distance(term, other);
+                    if edits < best {
+                        found.clear();
+                        best = edits;
+                    }
+                    if edits == best && edits <= most && !found.iter().any(|known| known == other) {
+                        found.push(other.to_owned());
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// Number of documents and of their tokens.
@@ -186,8 +213,14 @@ impl<'c> FullText<'c> {
     pub fn corpus(&self, terms: &[QueryTerm]) -> Result<CorpusStats> {
         self.in_snapshot(|| {
             let (documents, tokens) = self.totals()?;
-            let frequencies = self.document_frequencies(terms)?;
-            let frequencies = frequencies.into_iter().map(|found| found.min(documents)).collect();
+            let removed = self.removed_documents()?;
+            let segments = merge::segments(self.connection)?;
+            // For a prefix it is an upper bound.
+            let frequency = |term| -> Result<u64> {
+                let counts = segments.iter().map(|segment| self.frequency_in(segment, term, &removed));
+                Ok(counts.sum::<Result<u64>>()?.min(documents))
+            };
+            let frequencies = terms.iter().map(frequency).collect::<Result<_>>()?;
             Ok(CorpusStats { documents, average_length: tokens as f32 / documents.max(1) as f32, frequencies })
         })
     }
@@ -212,8 +245,7 @@ impl<'c> FullText<'c> {
             let mut statement = self.connection.prepare_cached(
                 "SELECT coalesce(sum(count), 0) FROM fulltext_postings WHERE segment = ?1 AND term >= ?2 AND term < ?3",
             )?;
-            statement
-                .query_row(params![segment.id, term.text, similar_terms::prefix_end(&term.text)], |row| row.get(0))?
+            statement.query_row(params![segment.id, term.text, prefix_end(&term.text)], |row| row.get(0))?
         } else {
             self.cached_postings(segment, &term.text)?.count as i64
         };
@@ -278,7 +310,7 @@ impl<'c> FullText<'c> {
         let mut statement = self.connection.prepare_cached(
             "SELECT count, list FROM fulltext_postings WHERE segment = ?1 AND term >= ?2 AND term < ?3",
         )?;
-        let mut rows = statement.query(params![segment.id, beginning, similar_terms::prefix_end(beginning)])?;
+        let mut rows = statement.query(params![segment.id, beginning, prefix_end(beginning)])?;
         let mut postings: Vec<Posting> = Vec::new();
         while let Some(row) = rows.next()? {
             let count: i64 = row.get(0)?;
@@ -291,6 +323,11 @@ impl<'c> FullText<'c> {
         let list = postings::encode(segment.last, &postings);
         Ok((!postings.is_empty()).then(|| PostingCursor::new(segment.last, postings.len(), list.into())))
     }
+}
+
+/// Upper bound of all tokens with this prefix: no token has a greater character.
+fn prefix_end(beginning: &str) -> String {
+    format!("{beginning}\u{10FFFF}")
 }
 
 /// Robertson's idf, positive for every term, as an integer.

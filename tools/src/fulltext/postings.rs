@@ -59,7 +59,7 @@ pub(super) struct PostingCursor {
     at: usize,
     read: Vec<Posting>,
     /// Maximum impact of the list.
-    max: u8,
+    pub(super) max: u8,
 }
 
 /// The header of a block.
@@ -99,10 +99,6 @@ impl PostingCursor {
     /// The impact of the current posting.
     pub(super) fn impact(&self) -> u8 {
         self.read.get(self.at).map_or(0, |(_, impact)| *impact)
-    }
-
-    pub(super) fn max(&self) -> u8 {
-        self.max
     }
 
     /// The current block: number, last document and maximum impact.

@@ -73,7 +73,7 @@ impl TermCursors {
     }
 
     fn max_impact(&self) -> u32 {
-        self.parts().map(|part| part.weight * u32::from(part.cursor.max())).sum()
+        self.parts().map(|part| part.weight * u32::from(part.cursor.max)).sum()
     }
 
     fn document(&self) -> Option<u32> {
