@@ -3,7 +3,6 @@
 //! Everything in it can be rebuilt. One process at a time writes, under the index lock; all may read.
 
 mod chunks;
-mod compact;
 mod documents;
 mod embeddings;
 mod index_file;
@@ -13,7 +12,6 @@ mod vector_cache;
 mod vectors;
 
 pub use chunks::ChunkRow;
-pub use compact::CompactScope;
 use documents::MADE_IN_NO_TIME;
 pub(crate) use documents::TAGS;
 pub use documents::{Document, memory_title, metadata_tags};
@@ -27,12 +25,13 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use rusqlite::{Transaction, params};
+use rusqlite::{Connection, Transaction};
 use schema::files::crash_point;
 use schema::files::database::{self, Database};
 use schema::files::layout::Layout;
 use schema::files::lock::{FileLock, LockError};
 use schema::model::memory::Memory;
+use schema::model::moment::Moment;
 use schema::store::{Rows, Store, StoreAccess};
 
 use crate::control::{Control, MEMORIES};
@@ -47,8 +46,8 @@ const ROWS_PER_REBUILD_BATCH: usize = 4_000;
 pub struct Index {
     db: Database,
     layout: Layout,
-    /// Whether it is a shared file.
-    storage: IndexStorage,
+    /// Whether it is a file, which other processes can open.
+    is_shared: bool,
     /// Whether opening reset the file.
     was_reset: bool,
     /// The vectors of the last read; `None` until a search needs them, and while the cache holds them.
@@ -61,10 +60,15 @@ pub struct Index {
     postings_cache: RefCell<PostingsCache>,
 }
 
+/// Seconds for which an unused paid vector is kept, for a renamed file or another branch.
+const KEEP_UNUSED_SECONDS: i64 = 90 * 24 * 60 * 60;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum IndexStorage {
-    File,
-    Memory,
+pub enum CompactScope<'p> {
+    /// Passages of these files.
+    Sources(&'p [&'p str]),
+    /// Everything, or unknown.
+    All,
 }
 
 impl Index {
@@ -73,7 +77,7 @@ impl Index {
         match store.access() {
             StoreAccess::Full => {
                 let (db, was_reset) = index_file::open_file(store.layout())?;
-                Ok(Self { was_reset, ..Self::from_database(store, db, IndexStorage::File) })
+                Ok(Self { is_shared: true, was_reset, ..Self::from_database(store, db) })
             }
             StoreAccess::ReadOnly(_) => Self::in_memory(store),
         }
@@ -83,15 +87,14 @@ impl Index {
     pub fn in_memory(store: &Store) -> Result<Self, ToolError> {
         let db = database::open_in_memory(None)?;
         index_file::create_tables(&db)?;
-        Ok(Self::from_database(store, db, IndexStorage::Memory))
+        Ok(Self::from_database(store, db))
     }
 
-    fn from_database(store: &Store, db: Database, storage: IndexStorage) -> Self {
-        let layout = store.layout().clone();
+    fn from_database(store: &Store, db: Database) -> Self {
         Self {
             db,
-            layout,
-            storage,
+            layout: store.layout().clone(),
+            is_shared: false,
             was_reset: false,
             vectors: None,
             local_vectors: None,
@@ -111,7 +114,7 @@ impl Index {
 
     /// Whether other processes can open it.
     pub fn is_shared(&self) -> bool {
-        self.storage == IndexStorage::File
+        self.is_shared
     }
 
     /// Whether opening reset a damaged or foreign file.
@@ -121,7 +124,7 @@ impl Index {
 
     /// Rebuilds the index, empty, if SQLite finds damage. Returns whether it did.
     pub fn repair(&mut self) -> Result<bool, ToolError> {
-        if self.storage == IndexStorage::Memory || !index_file::repair_file(&self.layout, &self.db)? {
+        if !self.is_shared || !index_file::repair_file(&self.layout, &self.db)? {
             return Ok(false);
         }
         (self.db, _) = index_file::open_file(&self.layout)?;
@@ -136,7 +139,7 @@ impl Index {
 
     /// Truncates the write-ahead log if it is too long; see [`database::truncate_long_wal`].
     pub fn truncate_long_wal(&self) -> Result<bool, ToolError> {
-        Ok(self.storage == IndexStorage::Memory || database::truncate_long_wal(&self.db, &self.layout.index_db())?)
+        Ok(!self.is_shared || database::truncate_long_wal(&self.db, &self.layout.index_db())?)
     }
 
     /// Deletes `index.db` on a full disk.
@@ -160,7 +163,7 @@ impl Index {
 
     /// Takes the write lock, or `None` if another process has it.
     pub fn lock(&self, urgency: IndexLockWait) -> Result<Option<IndexLock>, ToolError> {
-        if self.storage == IndexStorage::Memory {
+        if !self.is_shared {
             return Ok(Some(IndexLock { _file: None }));
         }
         match FileLock::acquire(&self.layout.index_lock(), urgency.duration()) {
@@ -237,6 +240,26 @@ impl Index {
         Ok(is_more)
     }
 
+    /// Deletes all leftovers of removed documents: unused vectors, tokens in segments, free pages. `false` if a reader delays the deletion
+    /// in SQLite's files.
+    ///
+    /// Deletes unused vectors if they are cheap, old, or of a file in which something was forgotten. Other paid vectors
+    /// stay.
+    pub fn compact(&mut self, gone: CompactScope<'_>, _lock: &IndexLock) -> Result<bool, ToolError> {
+        if !self.is_shared {
+            return Ok(true);
+        }
+        let transaction = self.db.savepoint()?;
+        remove_unused(&transaction, gone)?;
+        let unused = "DELETE FROM review_keys WHERE seq * 2 NOT IN (SELECT document FROM fulltext_documents)";
+        transaction.execute(unused, [])?;
+        // Idle steps rebuild the blocks.
+        transaction.execute("DELETE FROM vector_blocks", [])?;
+        FullText::new(&transaction).purge()?;
+        transaction.commit()?;
+        Ok(self.db.compact()?)
+    }
+
     /// Sequence number up to which memories are indexed, or -1 if the index belongs to another database.
     pub fn watermark(&self, rows: Rows<'_>) -> Result<i64, ToolError> {
         let progress = self.read_progress()?;
@@ -302,7 +325,7 @@ impl Index {
         for document in memories {
             documents::remove_document(&transaction, document)?;
         }
-        transaction.execute("UPDATE progress SET instance = ?1, last_seq = -1, last_removed = 0", params![instance])?;
+        transaction.execute("UPDATE progress SET instance = ?1, last_seq = -1, last_removed = 0", [instance])?;
         transaction.commit()?;
         Ok(())
     }
@@ -313,6 +336,17 @@ impl Index {
             Ok(IndexWatermark { instance: row.get(0)?, last_seq: row.get(1)?, last_removed: row.get(2)? })
         })
     }
+}
+
+fn remove_unused(db: &Connection, gone: CompactScope<'_>) -> rusqlite::Result<()> {
+    const UNUSED: &str = "DELETE FROM embedding_cache WHERE id NOT IN (SELECT embedding FROM embeddings)";
+    let CompactScope::Sources(paths) = gone else { return db.execute(UNUSED, []).map(drop) };
+    let now = Moment::now();
+    let oldest = Moment::from_unix(now.unix() - KEEP_UNUSED_SECONDS, Some(0)).unwrap_or(now).utc();
+    let sql = format!("{UNUSED} AND (path IS NULL OR created_at < ?1 OR {MADE_IN_NO_TIME})");
+    db.execute(&sql, [oldest])?;
+    let mut of_file = db.prepare(&format!("{UNUSED} AND path = ?1"))?;
+    paths.iter().try_for_each(|path| of_file.execute([path]).map(drop))
 }
 
 /// The write lock of the index, held until dropped.

@@ -127,17 +127,14 @@ impl Index {
 
     pub fn coverage(&self) -> Result<EmbeddingCoverage, ToolError> {
         let count = |sql: &str| self.db.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
-        let none = "SELECT count(*) FROM embedding_cache JOIN embeddings ON embeddings.embedding = embedding_cache.id
-             WHERE ifnull(length(embedding_cache.embedding), 0) = 0";
-        let refused =
-            "SELECT count(*) FROM embedding_cache JOIN embeddings ON embeddings.embedding = embedding_cache.id
-             WHERE embedding_cache.embedding = x''";
-        let without = count(none)?;
+        let cached =
+            "SELECT count(*) FROM embedding_cache JOIN embeddings ON embeddings.embedding = embedding_cache.id";
+        let without = count(&format!("{cached} WHERE ifnull(length(embedding_cache.embedding), 0) = 0"))?;
         Ok(EmbeddingCoverage {
             documents: count("SELECT documents FROM fulltext_totals")?,
             with_vector: count("SELECT count(*) FROM embeddings")?.saturating_sub(without),
             without,
-            refused: count(refused)?,
+            refused: count(&format!("{cached} WHERE embedding_cache.embedding = x''"))?,
             pending: count("SELECT count(*) FROM unembedded")?,
         })
     }

@@ -47,7 +47,8 @@ pub(super) fn load_blocks(db: &Connection, dims: usize, model: i64) -> Result<Op
         let (id, last_seq, last_removed) = (row.get(0)?, row.get(1)?, row.get(2)?);
         // A block lacks vectors that were removed before it, but earlier blocks may have them.
         if !vectors.is_empty() {
-            remove_from_blocks(db, &mut vectors, last_removed)?;
+            let Some(left) = drop_removed(db, vectors, last_removed)? else { return Ok(None) };
+            vectors = left;
         }
         let blob = |column: usize| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_blob()?.into());
         let packed = PackedVectors { documents: blob(3)?, scripts: blob(4)?, scales: blob(5)? };
@@ -74,10 +75,16 @@ pub(super) fn load_blocks(db: &Connection, dims: usize, model: i64) -> Result<Op
     Ok(Some(vectors))
 }
 
-/// Removes vectors deleted up to a number.
-fn remove_from_blocks(db: &Connection, vectors: &mut Vectors, up_to: i64) -> Result<()> {
-    let sql = "SELECT document FROM unvectored WHERE n > ?1 AND n <= ?2 AND document IS NOT NULL ORDER BY n";
+/// Removes the vectors of documents that were removed up to a number; `None` if all must be read again.
+pub(super) fn drop_removed(db: &Connection, mut vectors: Vectors, up_to: i64) -> Result<Option<Vectors>> {
+    let sql = "SELECT n, document FROM unvectored WHERE n > ?1 AND n <= ?2 ORDER BY n";
     let mut statement = db.prepare_cached(sql)?;
-    let removed = statement.query_map([vectors.watermark.last_removed, up_to], |row| row.get(0))?;
-    removed.into_iter().try_for_each(|document| document.map(|document| vectors.remove(document)))
+    let range = [vectors.watermark.last_removed, up_to];
+    for change in statement.query_map(range, |row| Ok((row.get(0)?, row.get(1)?)))? {
+        let (n, document): (i64, Option<i64>) = change?;
+        let Some(document) = document else { return Ok(None) };
+        vectors.remove(document);
+        vectors.watermark.last_removed = n;
+    }
+    Ok(Some(vectors))
 }

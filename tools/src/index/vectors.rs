@@ -211,7 +211,7 @@ impl Vectors {
         }
         let quantized = |question: &&ScriptVectors| {
             let queries = question.vectors.iter().map(|vector| QuantizedQuery::from_vector(vector)).collect();
-            QuantizedQuestion::new(queries, question.of_script)
+            QuantizedQuestion { queries, of_script: question.of_script }
         };
         let rows = QuantizedRows { bytes: &self.bytes, scales: &self.scales, scripts: &self.scripts };
         quantized::cosines(&questions.iter().map(quantized).collect::<Vec<_>>(), rows)
@@ -229,10 +229,10 @@ impl Vectors {
         let mut cosines: Vec<f32> = rows.map(|row| by_difference[sign_difference(row, &asked)]).collect();
         let sample: Vec<(usize, f32)> =
             (0..self.len()).step_by((self.len() / SAMPLED).max(1)).map(|row| (row, cosine(row))).collect();
-        let line = LinearFit::through(sample.iter().map(|(row, exact)| (cosines[*row], *exact)));
+        let (intercept, slope) = fit_line(sample.iter().map(|(row, exact)| (cosines[*row], *exact)));
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.select_nth_unstable_by(REFINED, |a, b| cosines[*b].total_cmp(&cosines[*a]));
-        cosines.iter_mut().for_each(|estimate| *estimate = line.value_at(*estimate));
+        cosines.iter_mut().for_each(|estimate| *estimate = intercept + slope * *estimate);
         sample.into_iter().for_each(|(row, exact)| cosines[row] = exact);
         order[..REFINED].iter().for_each(|row| cosines[*row] = cosine(*row));
         cosines
@@ -286,27 +286,16 @@ fn sign_difference(a: &[u64], b: &[u64]) -> usize {
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>() as usize
 }
 
-/// A regression line.
-struct LinearFit {
-    intercept: f32,
-    slope: f32,
-}
-
-impl LinearFit {
-    fn through(points: impl Iterator<Item = (f32, f32)> + Clone) -> Self {
-        let count = points.clone().count().max(1) as f32;
-        let mean = points.clone().fold((0.0, 0.0), |mean, (x, y)| (mean.0 + x / count, mean.1 + y / count));
-        let (covariance, variance) = points.fold((0.0f32, 0.0f32), |(covariance, variance), (x, y)| {
-            (covariance + (x - mean.0) * (y - mean.1), variance + (x - mean.0).powi(2))
-        });
-        // A negative slope would reverse the ranking.
-        let slope = if variance > 0.0 { (covariance / variance).max(0.0) } else { 0.0 };
-        Self { intercept: mean.1 - slope * mean.0, slope }
-    }
-
-    fn value_at(&self, x: f32) -> f32 {
-        self.intercept + self.slope * x
-    }
+/// Intercept and slope of the regression line through these points.
+fn fit_line(points: impl Iterator<Item = (f32, f32)> + Clone) -> (f32, f32) {
+    let count = points.clone().count().max(1) as f32;
+    let mean = points.clone().fold((0.0, 0.0), |mean, (x, y)| (mean.0 + x / count, mean.1 + y / count));
+    let (covariance, variance) = points.fold((0.0f32, 0.0f32), |(covariance, variance), (x, y)| {
+        (covariance + (x - mean.0) * (y - mean.1), variance + (x - mean.0).powi(2))
+    });
+    // A negative slope would reverse the ranking.
+    let slope = if variance > 0.0 { (covariance / variance).max(0.0) } else { 0.0 };
+    (mean.1 - slope * mean.0, slope)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use schema::store::Rows;
 
 use super::super::vector_cache::CachedVectors;
 use super::super::vectors::VectorWatermark;
-use super::super::{Index, IndexLock, IndexStorage, VectorCache, Vectors, vector_blocks};
+use super::super::{Index, IndexLock, VectorCache, Vectors, vector_blocks};
 use crate::embed::{Embedder as _, EmbeddingLocation, EmbeddingResult, LocalModel, ModelIdentity, half_float};
 use crate::error::ToolError;
 use crate::text::script::Script;
@@ -41,7 +41,7 @@ impl Index {
 
     /// The current vectors of a model, shared by all indexes with the same cache.
     pub fn shared_vectors(&mut self, identity: &ModelIdentity) -> Result<Option<Arc<Vectors>>, ToolError> {
-        if self.storage == IndexStorage::Memory {
+        if !self.is_shared {
             return self.vectors(identity);
         }
         let cache = self.vector_cache.clone();
@@ -110,7 +110,7 @@ impl Index {
 
     /// A loader to run while a search by words proceeds; `None` if the vectors are in memory or few.
     pub fn loader(&self, identity: &ModelIdentity) -> Result<Option<VectorLoader>, ToolError> {
-        let is_to_be_read = self.is_shared() && self.is_current() && !self.vector_cache.is_for_file(self.db.identity());
+        let is_to_be_read = self.is_shared && self.is_current() && !self.vector_cache.is_for_file(self.db.identity());
         if !is_to_be_read
             || !self.is_current_model(identity)?
             || vector_blocks::count_blocks(&self.db)? < LARGE_FROM_BLOCKS
@@ -214,30 +214,13 @@ impl VectorLoader {
 fn update_vectors(db: &Connection, known: Option<Vectors>, dims: usize, model: i64) -> Result<Vectors, ToolError> {
     // Starts with blocks if nothing is in memory, then reads newer vectors one by one.
     let known = known.map_or_else(|| vector_blocks::load_blocks(db, dims, model), |known| Ok(Some(known)))?;
-    let known = match known {
-        Some(vectors) => drop_removed(db, vectors)?,
-        None => None,
-    };
+    let known = known.map(|vectors| vector_blocks::drop_removed(db, vectors, i64::MAX)).transpose()?.flatten();
     let mut vectors = match known {
         Some(vectors) => vectors,
         None => Vectors::new(dims, VectorWatermark { model, last_seq: 0, last_removed: last_removed(db)? }),
     };
     append_new(db, &mut vectors, dims, usize::MAX)?;
     Ok(vectors)
-}
-
-/// Removes deleted documents' vectors; `None` if all must be read again.
-fn drop_removed(db: &Connection, mut vectors: Vectors) -> Result<Option<Vectors>, ToolError> {
-    let sql = "SELECT n, document FROM unvectored WHERE n > ?1 ORDER BY n";
-    let mut statement = db.prepare_cached(sql)?;
-    let removed = statement.query_map([vectors.watermark.last_removed], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    for change in removed {
-        let (n, document): (i64, Option<i64>) = change?;
-        let Some(document) = document else { return Ok(None) };
-        vectors.remove(document);
-        vectors.watermark.last_removed = n;
-    }
-    Ok(Some(vectors))
 }
 
 fn append_new(db: &Connection, vectors: &mut Vectors, dims: usize, limit: usize) -> Result<(), ToolError> {

@@ -40,15 +40,11 @@ impl QuantizedQuery {
 
 /// A question as bytes: one query for all rows, and others for rows in some scripts.
 pub(super) struct QuantizedQuestion {
-    queries: Vec<QuantizedQuery>,
-    of_script: [usize; 4],
+    pub(super) queries: Vec<QuantizedQuery>,
+    pub(super) of_script: [usize; 4],
 }
 
 impl QuantizedQuestion {
-    pub(super) fn new(queries: Vec<QuantizedQuery>, of_script: [usize; 4]) -> Self {
-        Self { queries, of_script }
-    }
-
     fn query(&self, script: Script) -> &QuantizedQuery {
         &self.queries[self.of_script[script as usize]]
     }
@@ -235,8 +231,9 @@ mod tests {
             let dims = asked.len();
             let query = |values: Vec<i8>| QuantizedQuery { scale: 0.5, bytes: values.into_iter().map(i16::from).collect() };
             let reversed: Vec<i8> = asked.iter().rev().copied().collect();
-            let one = QuantizedQuestion::new(vec![query(asked.clone()), query(reversed.clone())], [0, 1, 0, 1]);
-            let questions = [one, QuantizedQuestion::new(vec![query(reversed)], [0; 4])];
+            let two = vec![query(asked.clone()), query(reversed.clone())];
+            let one = QuantizedQuestion { queries: two, of_script: [0, 1, 0, 1] };
+            let questions = [one, QuantizedQuestion { queries: vec![query(reversed)], of_script: [0; 4] }];
             let rows: Vec<&[i8]> = std::iter::repeat_n(&rows, copies).flatten().map(|row| &row[..dims]).collect();
             let scripts: Vec<Script> = Script::ALL.into_iter().cycle().take(rows.len()).collect();
             let bytes: Vec<u8> = rows.concat().into_iter().map(i8::cast_unsigned).collect();
@@ -260,7 +257,7 @@ mod tests {
         for signs in [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]] {
             let [row, asked] = signs.map(|sign| vec![sign; DIMS]);
             let (scale, bytes) = quantize(&row);
-            let question = QuantizedQuestion::new(vec![QuantizedQuery::from_vector(&asked)], [0; 4]);
+            let question = QuantizedQuestion { queries: vec![QuantizedQuery::from_vector(&asked)], of_script: [0; 4] };
             let rows = QuantizedRows { bytes: &bytes, scales: &[scale], scripts: &[Script::Other] };
             let cosine = cosines(&[question], rows)[0][0];
             assert!((cosine - signs[0] * signs[1] * DIMS as f32).abs() < 0.1, "{cosine}");
