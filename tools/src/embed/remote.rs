@@ -197,19 +197,17 @@ impl RemoteEmbedder {
             attempt += 1;
             let spent = self.network.now().duration_since(start).unwrap_or_default();
             let within = retry.request_timeout.min(retry.total_timeout.saturating_sub(spent));
-            let outcome = self.network.post(&request, within).map_err(ServiceError::from);
-            let error =
-                match outcome.and_then(|reply| self.service.parse_response(&reply, texts.len(), self.network.now())) {
-                    Ok(vectors) => return Ok(vectors),
-                    Err(error) => error,
-                };
+            let reply = self.network.post(&request, within).map_err(ServiceError::from);
+            let parse = |reply| self.service.parse_response(&reply, texts.len(), self.network.now());
+            let error = match reply.and_then(parse) {
+                Ok(vectors) => return Ok(vectors),
+                Err(error) if !error.is_transient() => return Err(error),
+                Err(error) => error,
+            };
             let spent = self.network.now().duration_since(start).unwrap_or_default();
-            match error
-                .is_transient()
-                .then(|| retry.next_pause(attempt, error.requested_pause(), spent, self.network.random()))
-            {
-                Some(Some(pause)) => self.network.pause(pause),
-                _ => return Err(error),
+            match retry.next_pause(attempt, error.requested_pause(), spent, self.network.random()) {
+                Some(pause) => self.network.pause(pause),
+                None => return Err(error),
             }
         }
     }

@@ -43,9 +43,7 @@ fn openai_service(settings: &Settings, variable: &impl Fn(&str) -> Option<String
     let address = service_address(settings, OPENAI, "v1")?;
     let is_their_own = strip_port(&address.host) == "api.openai.com";
     let protocol = if is_their_own { Protocol::OpenAi } else { Protocol::OpenAiCompatible };
-    // Over an unencrypted network only our own key is sent.
-    let names: &[&'static str] = if address.is_private { &[OWN_KEY, OPENAI_KEY] } else { &[OWN_KEY] };
-    let (key, key_variable) = find_key(names, variable)?;
+    let (key, key_variable) = find_key(&address, OPENAI_KEY, variable)?.unzip();
     if key.is_none() && is_their_own {
         return Err(missing_key_error("openai", OPENAI_KEY));
     }
@@ -60,14 +58,13 @@ fn openai_service(settings: &Settings, variable: &impl Fn(&str) -> Option<String
         dims: dims.or(model.dims),
         requested_dims: dims.filter(|dims| model.dims != Some(*dims)),
         key,
-        key_variable: if is_their_own { key_variable.unwrap_or(OPENAI_KEY) } else { key_variable.unwrap_or(OWN_KEY) },
+        key_variable: key_variable.unwrap_or(if is_their_own { OPENAI_KEY } else { OWN_KEY }),
     })
 }
 
 fn gemini_service(settings: &Settings, variable: &impl Fn(&str) -> Option<String>) -> Result<Service, RemoteError> {
     let address = service_address(settings, GEMINI, "v1beta")?;
-    let names: &[&'static str] = if address.is_private { &[OWN_KEY, GEMINI_KEY] } else { &[OWN_KEY] };
-    let (key, key_variable) = find_key(names, variable)?;
+    let (key, key_variable) = find_key(&address, GEMINI_KEY, variable)?.unzip();
     if key.is_none() && address.is_private {
         return Err(missing_key_error("gemini", GEMINI_KEY));
     }
@@ -103,17 +100,17 @@ fn service_address(settings: &Settings, usual: &str, version: &str) -> Result<Se
 
 /// The first key that is set, with its variable.
 fn find_key(
-    names: &[&'static str],
+    address: &ServiceAddress,
+    name: &'static str,
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<(Option<ApiKey>, Option<&'static str>), RemoteError> {
+) -> Result<Option<(ApiKey, &'static str)>, RemoteError> {
+    // Over an unencrypted network only our own key is sent.
+    let names: &[&'static str] = if address.is_private { &[OWN_KEY, name] } else { &[OWN_KEY] };
     let set = names.iter().find_map(|name| Some((*name, variable(name).filter(|text| !text.trim().is_empty())?)));
-    let Some((name, text)) = set else { return Ok((None, None)) };
-    match ApiKey::new(&text) {
-        Some(key) => Ok((Some(key), Some(name))),
-        None => Err(RemoteError::from_settings(format!(
-            "{name} has characters that are invalid in a key; copy the key again"
-        ))),
-    }
+    let Some((name, text)) = set else { return Ok(None) };
+    let invalid = format!("{name} has characters that are invalid in a key; copy the key again");
+    let key = ApiKey::new(&text).ok_or_else(|| RemoteError::from_settings(invalid))?;
+    Ok(Some((key, name)))
 }
 
 fn missing_key_error(provider: &str, name: &str) -> RemoteError {
