@@ -14,6 +14,11 @@ pub(crate) mod units;
 use script::CharacterClass;
 use units::TextUnit;
 
+/// The words of a text: what is between spaces and punctuation.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
 /// A token before stemming, because stemming is slow and seldom needed.
 ///
 /// `start..end` are its bytes in the original text. `word` is the ordinal of the written word. Text without space or

@@ -10,6 +10,7 @@ use super::request::SearchFilter;
 use super::stop_words::is_stop_word;
 use crate::error::ToolError;
 use crate::text::fold::fold;
+use crate::text::words;
 
 /// First hits whose predecessors are shown.
 const LEADING: usize = 3;
@@ -97,11 +98,8 @@ fn add(chain: &mut Vec<MemoryRow>, row: Option<MemoryRow>) {
 /// The memory of a chain that the question names by words of its own. Otherwise the question means what holds now.
 fn named_in(question: &str, chain: &[MemoryRow]) -> usize {
     let texts: Vec<String> = chain.iter().map(|row| row.memory.content.to_lowercase()).collect();
-    let words: Vec<String> = question
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.chars().count() > 1 && !is_stop_word(&fold(word)))
-        .map(str::to_lowercase)
-        .collect();
+    let words = words(question).filter(|word| word.chars().count() > 1 && !is_stop_word(&fold(word)));
+    let words: Vec<String> = words.map(str::to_lowercase).collect();
     let own_words = |at: usize| {
         let is_own = |word: &&String| {
             let has = |text: &&String| text.contains(word.as_str());

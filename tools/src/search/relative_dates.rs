@@ -4,6 +4,8 @@ use chrono::{Datelike, Days, Months, NaiveDate};
 use memchr::memmem;
 use schema::model::word_list::WordList;
 
+use crate::text::words;
+
 /// A range of days, both inclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DaySpan {
@@ -47,7 +49,7 @@ pub(super) fn parse_relative(text: &str, today: NaiveDate) -> Vec<DaySpan> {
 /// The last day before `today` that each weekday in a question names, unless the question is about every such day.
 pub(super) fn parse_weekdays(question: &str, today: NaiveDate) -> Vec<DaySpan> {
     let question = question.to_lowercase();
-    let words: Vec<&str> = question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words(&question).collect();
     if words.iter().any(|word| OF_EVERY_DAY.contains(word)) {
         return Vec::new();
     }
@@ -84,7 +86,7 @@ static OF_EVERY_DAY: WordList = WordList::words(
 pub(super) fn parse_seasons(text: &str, today: NaiveDate) -> Vec<DaySpan> {
     let is_year = |word: &&str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
     let year = text.split(|c: char| !c.is_ascii_digit()).find(is_year).and_then(|year| year.parse().ok());
-    let months = text.split(|c: char| !c.is_alphanumeric()).filter_map(|word| season_month(&word.to_lowercase()));
+    let months = words(text).filter_map(|word| season_month(&word.to_lowercase()));
     let span = |month: u32| {
         let first = |year: i32| NaiveDate::from_ymd_opt(year, month, 1);
         let last = first(today.year()).filter(|first| *first <= today).or_else(|| first(today.year() - 1));
@@ -174,7 +176,7 @@ fn is_unspaced(c: char) -> bool {
 
 /// Times such as `3 days ago`, `hace dos semanas`, `2週間前`.
 fn counted_spans(text: &str, today: NaiveDate) -> Vec<DaySpan> {
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words(text).collect();
     let mut spans = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let next = |offset: usize| words.get(at + offset).copied().unwrap_or_default();

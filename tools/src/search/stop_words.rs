@@ -3,6 +3,7 @@
 use schema::model::word_list::WordList;
 
 use crate::text::fold::fold;
+use crate::text::words;
 
 /// Whether a word is a function word of English, Korean or Russian.
 pub(crate) fn is_stop_word(word: &str) -> bool {
@@ -31,8 +32,7 @@ pub(crate) struct FunctionWords {
 impl FunctionWords {
     /// Those of the language that most words of a question belong to.
     pub(crate) fn of_question(question: &str) -> Self {
-        let words: Vec<String> =
-            question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(fold).collect();
+        let words: Vec<String> = words(question).map(fold).collect();
         let count = |table: &WordList| words.iter().filter(|word| table.contains(word)).count();
         let best = [&SPANISH, &GERMAN, &FRENCH].into_iter().max_by_key(|table| count(table));
         let is_other = |table: &&WordList| count(table) >= LEAST_WORDS && count(table) > count(&ENGLISH);

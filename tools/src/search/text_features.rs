@@ -7,6 +7,7 @@ use schema::model::word_list::WordList;
 
 use super::dates::MONTHS;
 use crate::text::fold::fold;
+use crate::text::words;
 
 /// Most tokens of an utterance. In longer passages these features say nothing, and words occur by chance.
 pub(super) const MAX_UTTERANCE_TOKENS: u32 = 80;
@@ -30,7 +31,7 @@ pub(super) fn is_request(prompt: &str) -> bool {
 /// Whether a question asks what was decided, as in "which database do we use" and "뭘로 정했지".
 pub(super) fn asks_for_decision(question: &str) -> bool {
     let text = question.to_lowercase();
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words(&text).collect();
     let is_choice =
         words.windows(2).any(|pair| matches!(pair, ["we", "use" | "using" | "do"] | ["should" | "may", "we" | "i"]));
     is_choice || words.iter().any(|word| DECISION_WORDS.contains(word)) || DECISION_PARTS.occurs_in(&text)
@@ -81,7 +82,7 @@ pub(super) fn asks_for_time(question: &str) -> bool {
 /// Whether a question asks how something was before.
 pub(super) fn asks_for_past(question: &str) -> bool {
     let text = question.to_lowercase();
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words(&text).collect();
     words.iter().any(|word| PAST_WORDS.contains(word))
         || words.windows(2).any(|pair| pair == ["used", "to"] || pair == ["before", "that"])
         || (words.contains(&"did") && (words.contains(&"before") || words.windows(2).any(|pair| pair == ["use", "to"])))
@@ -100,7 +101,7 @@ static PAST_PARTS: WordList =
 
 /// Whether a text names a time: a day, a month, a year, or a word such as `yesterday`.
 pub(super) fn mentions_time(text: &str) -> bool {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).any(|word| {
+    words(text).any(|word| {
         let is_year = word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit());
         is_year || (word.is_ascii() && is_english_time(&word.to_ascii_lowercase())) || is_korean_time(word)
     })

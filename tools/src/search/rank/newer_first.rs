@@ -6,6 +6,7 @@ use schema::model::sharing::team_author;
 use schema::model::word_list::WordList;
 
 use crate::search::ranked_candidate::{COMPARED, RankContext, RankedCandidate};
+use crate::text::words;
 
 /// Among how many of the first passages a newer one can move before an older one.
 const MAX_REORDERED: usize = 10;
@@ -57,7 +58,7 @@ fn change_sign(ranked: &RankedCandidate) -> Option<(String, ChangeSign)> {
     // A shared memory overtakes no memory of the user.
     let row = ranked.row().filter(|row| team_author(&row.path).is_none())?;
     let text = row.memory.content.to_lowercase();
-    let has_word_of = |list: &WordList| text.split(|c: char| !c.is_alphanumeric()).any(|word| list.contains(word));
+    let has_word_of = |list: &WordList| words(&text).any(|word| list.contains(word));
     let sign = if has_word_of(&AMENDS) || AMENDS_PARTS.occurs_in(&text) {
         ChangeSign::Amends
     } else if has_word_of(&CHANGES) || CHANGES_PARTS.occurs_in(&text) {
