@@ -44,12 +44,8 @@ impl HeadingStack {
     fn push(&mut self, level: usize, title: &str) {
         self.stack.retain(|(above, _)| *above < level);
         self.stack.push((level, title.chars().take(MAX_TITLE_LENGTH).collect()));
-        self.path = self.joined_path();
-    }
-
-    fn joined_path(&self) -> Rc<str> {
         let titles = self.stack.iter().map(|(_, title)| title.as_str()).filter(|title| !title.is_empty());
-        titles.collect::<Vec<_>>().join(" > ").into()
+        self.path = titles.collect::<Vec<_>>().join(" > ").into();
     }
 }
 

@@ -83,7 +83,6 @@ impl Index {
             return Ok(ChunkReport::default());
         }
         let made = if stamp.is_some() { file_chunks(path, &text) } else { Vec::new() };
-        let mut report = ChunkReport { added: made.len(), removed: 0 };
         let old = self.chunk_ids(path)?;
         let transaction = self.db.savepoint()?;
         for id in &old {
@@ -113,10 +112,9 @@ impl Index {
         writer.finish()?;
         transaction.commit()?;
         crash_point::crash_if_armed("index.file");
-        report.removed = old.len();
         let log = synced_log.filter(|log| made.is_empty() && Some(log.stamp) == stamp);
         self.record_file(path, stamp, &log.map_or(hash, no_prose_marker))?;
-        Ok(report)
+        Ok(ChunkReport { added: made.len(), removed: old.len() })
     }
 
     /// Forces a file's chunks to be recreated.

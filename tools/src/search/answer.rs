@@ -198,17 +198,11 @@ fn no_results_notice(request: &SearchRequest, weak: &[RankedCandidate]) -> Strin
     if weak.is_empty() {
         return format!("no memory of this project shares a word with this query{narrowed}");
     }
-    let topics: Vec<String> = weak
-        .iter()
-        .take(MAX_SUGGESTED)
-        .map(|ranked| {
-            format!(
-                "{:?} ({:.2})",
-                snippet(ranked.candidate.passage.text(), request.query_of(ranked.candidate.phrasing), TOPIC),
-                ranked.score
-            )
-        })
-        .collect();
+    let topic = |ranked: &RankedCandidate| {
+        let query = request.query_of(ranked.candidate.phrasing);
+        format!("{:?} ({:.2})", snippet(ranked.candidate.passage.text(), query, TOPIC), ranked.score)
+    };
+    let topics: Vec<String> = weak.iter().take(MAX_SUGGESTED).map(topic).collect();
     format!("nothing scores {} or more{narrowed}; nearest: {}", request.min_score, topics.join(", "))
 }
 

@@ -188,10 +188,7 @@ fn han_month(before: &str) -> Option<u32> {
 }
 
 fn digits_at_end(text: &str) -> &str {
-    let start = text
-        .rfind(|c: char| !c.is_ascii_digit())
-        .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
-    &text[start..]
+    &text[text.trim_end_matches(|c: char| c.is_ascii_digit()).len()..]
 }
 
 /// How well a day fits the dates, from 0 to 1.

@@ -90,7 +90,7 @@ static OPENINGS: WordList = WordList::phrases("est ce|avons nous|haben wir|gibt 
 /// Korean asks by an interrogative word, and by the ending of its last word.
 fn asks_in_korean(text: &str) -> bool {
     let last = text.trim_end_matches(|c: char| !c.is_alphanumeric());
-    KOREAN_ENDINGS.iter().any(|ending| last.ends_with(*ending)) && KOREAN_INTERROGATIVES.occurs_in(text)
+    KOREAN_ENDINGS.ends(last) && KOREAN_INTERROGATIVES.occurs_in(text)
 }
 
 static KOREAN_INTERROGATIVES: WordList =

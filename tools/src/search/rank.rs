@@ -230,7 +230,8 @@ fn drop_duplicates(ranked: Vec<RankedCandidate>) -> Vec<RankedCandidate> {
 fn preference(ranked: &RankedCandidate) -> (bool, bool, bool, Option<Moment>) {
     let passage = &ranked.candidate.passage;
     let is_event = passage.memory().is_some_and(|memory| memory.kind.is_event());
-    (passage.superseded_by().is_none(), !is_shared(ranked), !is_event, passage.at())
+    let is_shared = ranked.row().is_some_and(|row| team_author(&row.path).is_some());
+    (passage.superseded_by().is_none(), !is_shared, !is_event, passage.at())
 }
 
 /// Whether one of two similar passages says nothing but the other. A conclusion repeats the event that it comes from.
@@ -264,10 +265,6 @@ fn is_newer_version(newer: &RankedCandidate, older: &RankedCandidate) -> bool {
     let is_current = |row: &MemoryRow| row.superseded_by.is_none() && team_author(&row.path).is_none();
     let is_as_good = newer.score >= VERSION_SHARE * older.score && newer.candidate.matched == older.candidate.matched;
     is_as_good && is_current(new) && is_current(old) && new.memory.kind == old.memory.kind && new.order() > old.order()
-}
-
-fn is_shared(ranked: &RankedCandidate) -> bool {
-    ranked.row().is_some_and(|row| team_author(&row.path).is_some())
 }
 
 /// Whether two sorted lists of distinct words are nearly equal.

@@ -127,19 +127,19 @@ impl SearchRequest {
 
     pub(super) fn from_input(input: &SearchInput) -> Result<Self, ToolError> {
         if input.query.trim().is_empty() {
-            return Err(invalid_argument("query is empty: give words or a question"));
+            return Err(ToolError::Invalid("query is empty: give words or a question".to_owned()));
         }
         let limit = input.max_results.unwrap_or(SEARCH_RESULTS as i64);
         if !(1..=50).contains(&limit) {
-            return Err(invalid_argument(&format!("maxResults is {limit}: use a number from 1 to 50")));
+            return Err(ToolError::Invalid(format!("maxResults is {limit}: use a number from 1 to 50")));
         }
         let min_score = input.min_score.unwrap_or(DEFAULT_SCORE);
         if !(0.0..=1.0).contains(&min_score) {
-            return Err(invalid_argument(&format!("minScore is {min_score}: use a number from 0 to 1")));
+            return Err(ToolError::Invalid(format!("minScore is {min_score}: use a number from 0 to 1")));
         }
         let max_tokens = input.max_tokens.unwrap_or(SEARCH_TOKENS as i64);
         if max_tokens < 1 {
-            return Err(invalid_argument(&format!("maxTokens is {max_tokens}: use 1 or more")));
+            return Err(ToolError::Invalid(format!("maxTokens is {max_tokens}: use 1 or more")));
         }
         Ok(Self {
             phrasings: parse_phrasings(input)?,
@@ -158,7 +158,7 @@ impl SearchRequest {
 fn parse_phrasings(input: &SearchInput) -> Result<Vec<Phrasing>, ToolError> {
     if input.also.len() > MAX_ALSO {
         let given = input.also.len();
-        return Err(invalid_argument(&format!("also has {given} phrasings: give at most {MAX_ALSO}")));
+        return Err(ToolError::Invalid(format!("also has {given} phrasings: give at most {MAX_ALSO}")));
     }
     let mut phrasings = vec![Phrasing::new(&input.query)];
     for text in &input.also {
@@ -175,10 +175,10 @@ impl SearchFilter {
         let since = parse_moment("since", input.since.as_deref(), parse_since)?;
         let until = parse_moment("until", input.until.as_deref(), parse_until)?;
         if since.is_some() && until.is_some() && since > until {
-            return Err(invalid_argument("since is later than until, so nothing can match"));
+            return Err(ToolError::Invalid("since is later than until, so nothing can match".to_owned()));
         }
         let path = input.path.as_deref().map(store_path).transpose()?;
-        let empty = |tag: &str| invalid_argument(&format!("tag is {tag:?}: give a word such as auth"));
+        let empty = |tag: &str| ToolError::Invalid(format!("tag is {tag:?}: give a word such as auth"));
         let tag = input.tag.as_deref().map(|tag| comparable_tag(tag).ok_or_else(|| empty(tag))).transpose()?;
         Ok(Self {
             kind: input.kind,
@@ -218,7 +218,7 @@ fn parse_moment(
     text: Option<&str>,
     parse: impl Fn(&str) -> Result<Moment, String>,
 ) -> Result<Option<i64>, ToolError> {
-    let wrong = |text: &str, forms| invalid_argument(&format!("{field} is {text:?}: {forms}"));
+    let wrong = |text: &str, forms| ToolError::Invalid(format!("{field} is {text:?}: {forms}"));
     text.map(|text| parse(text).map(|at| at.unix()).map_err(|forms| wrong(text.trim(), forms))).transpose()
 }
 
@@ -229,13 +229,9 @@ fn store_path(path: &str) -> Result<String, ToolError> {
     let inside = inside.strip_prefix(STORE_DIR).map_or(inside, |rest| rest.trim_start_matches('/'));
     let is_outside = inside.starts_with('/') || inside.contains(':') || inside.split('/').any(|part| part == "..");
     if is_outside {
-        return Err(invalid_argument(&format!(
+        return Err(ToolError::Invalid(format!(
             "path is {path:?}: give a file or folder of the store, such as {STORE_DIR}/notes"
         )));
     }
     Ok(inside.to_owned())
-}
-
-fn invalid_argument(text: &str) -> ToolError {
-    ToolError::Invalid(text.to_owned())
 }

@@ -88,13 +88,12 @@ impl<'m> VectorLeg<'m> {
 
     /// A question to compare; `None` if the model has no vector for it.
     pub(super) fn embed(&self, text: &str, translations: &Translations) -> Result<Option<VectorQuestion>, ToolError> {
-        let location = self.model.embedder.location();
+        let is_across_scripts = self.model.embedder.location() == EmbeddingLocation::Remote;
         // A model that sums words would mistake function words for content; one that reads sentences needs them.
-        let vectors = match location {
-            EmbeddingLocation::InProcess => words_vectors(&*self.model.embedder, text, translations)?,
-            EmbeddingLocation::Remote => self.model.embedder.embed_query(text)?.map(ScriptVectors::of_all),
+        let vectors = match is_across_scripts {
+            false => words_vectors(&*self.model.embedder, text, translations)?,
+            true => self.model.embedder.embed_query(text)?.map(ScriptVectors::of_all),
         };
-        let is_across_scripts = location == EmbeddingLocation::Remote;
         Ok(vectors.map(|vectors| VectorQuestion { vectors, script: Script::detect(text), is_across_scripts }))
     }
 

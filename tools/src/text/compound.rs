@@ -40,7 +40,9 @@ pub(crate) fn visit_pieces(run: &str, folded: &mut String, mut sink: impl FnMut(
         for part in range {
             fold::fold_into(&run[part.range.clone()], folded);
         }
-        truncate_folded(folded);
+        if let Some((end, _)) = folded.char_indices().nth(MAX_TOKEN_LENGTH) {
+            folded.truncate(end);
+        }
         if let (Some(first), Some(last), false) = (range.first(), range.last(), folded.is_empty()) {
             sink(folded, first.range.start..last.range.end, role);
         }
@@ -157,10 +159,4 @@ fn elided_length(text: &str) -> usize {
     let is_article =
         matches!(text[..at].to_ascii_lowercase().as_str(), "l" | "d" | "n" | "s" | "j" | "c" | "m" | "t" | "qu");
     if is_article && text[length..].chars().nth(1).is_some() { length } else { 0 }
-}
-
-fn truncate_folded(folded: &mut String) {
-    if let Some((end, _)) = folded.char_indices().nth(MAX_TOKEN_LENGTH) {
-        folded.truncate(end);
-    }
 }

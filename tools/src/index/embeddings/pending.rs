@@ -91,22 +91,20 @@ impl Index {
         document: i64,
         place: EmbeddingLocation,
     ) -> Result<Option<(String, String)>, ToolError> {
-        Ok(match Document::from_rowid(document) {
-            Document::Memory(seq) => match rows.by_seq(seq)? {
-                Some(row) => {
-                    let question = prompt_before(rows, &row.memory)?;
-                    Some((memory_text(&row.memory, question.as_deref(), place), row.path))
-                }
-                None => None,
-            },
-            Document::Chunk(id) => self.chunk(id)?.map(|chunk| {
+        match Document::from_rowid(document) {
+            Document::Memory(seq) => {
+                let Some(row) = rows.by_seq(seq)? else { return Ok(None) };
+                let question = prompt_before(rows, &row.memory)?;
+                Ok(Some((memory_text(&row.memory, question.as_deref(), place), row.path)))
+            }
+            Document::Chunk(id) => Ok(self.chunk(id)?.map(|chunk| {
                 let day = match (LogKind::from_path(&chunk.path), place) {
                     (Some(LogKind::Daily(day)), EmbeddingLocation::Remote) => format!("{day} "),
                     _ => String::new(),
                 };
                 (format!("{day}{}\n{}", chunk.heading, chunk.text), chunk.path)
-            }),
-        })
+            })),
+        }
     }
 }
 
