@@ -6,7 +6,6 @@
 mod address;
 mod api_key;
 mod choose_service;
-mod error_body;
 mod gemini;
 mod known_models;
 mod network;
