@@ -48,10 +48,9 @@ use crate::fulltext::CorpusStats;
 use crate::index::{Index, IndexLock, IndexLockWait, Vectors};
 use answer::Ranking;
 pub use answer::{append_notice, hit_cost};
-use candidate::Breadth;
-use dates::AskedTimes;
+use candidate::{Breadth, Candidate};
 use echo::{AskedText, EchoFilter};
-use phrasing_pass::{PhrasingPass, PhrasingResult, split_cause};
+use phrasing_pass::{PhrasingPass, split_cause};
 use ranked_candidate::RankContext;
 pub use request::{Asker, Scoring, SearchOptions};
 use request::{Phrasing, SearchRequest};
@@ -110,9 +109,8 @@ pub fn search(
         // One transaction, so that all statements see one state and lock only once.
         let _rows = store.snapshot()?;
         let _index = index.snapshot()?;
-        let (results, scan_cause) = phrasing_pass::search_phrasings(store, index, &request, leg.as_ref(), &passes)?;
-        let documents = passes[0].corpus.documents;
-        let ranking = rank_results(store, &request, results, options.scoring, documents, now)?;
+        let (found, scan_cause) = phrasing_pass::search_phrasings(store, index, &request, leg.as_ref(), &passes)?;
+        let ranking = rank_results(store, &request, &passes, found, now)?;
         (ranking, passes[0].cause.clone().or(scan_cause).or(leg_cause))
     };
     let mut output = answer::build_output(store, &request, ranking, now)?;
@@ -203,24 +201,22 @@ fn corpus_with_spellings(index: &Index, phrasing: &mut Phrasing) -> Result<Corpu
     Ok(corpus)
 }
 
-/// The order of what the phrasings found in an index of so many documents.
+/// The order of what the phrasings found.
 fn rank_results(
     store: &Store,
     request: &SearchRequest,
-    results: Vec<PhrasingResult>,
-    scoring: Scoring,
-    documents: u64,
+    passes: &[PhrasingPass<'_>],
+    found: Vec<Vec<Candidate>>,
     now: &Moment,
 ) -> Result<Ranking, ToolError> {
     let question = request.question();
-    let (lists, weights): (Vec<_>, Vec<_>) =
-        results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
-    let asked_times = AskedTimes::parse(question, now.date());
+    let PhrasingPass { options: SearchOptions { scoring, .. }, relevance, asked_times, .. } = &passes[0];
+    let weights: Vec<Vec<f32>> = passes.iter().map(|pass| pass.relevance.weights.clone()).collect();
     let context = RankContext {
         now,
-        scoring,
+        scoring: *scoring,
         asks_past: text_features::asks_for_past(question),
-        only_times: Some(&asked_times).filter(|times| times.are_all(question)),
+        only_times: Some(asked_times).filter(|times| times.are_all(question)),
         asks_decision: text_features::asks_for_decision(question),
         identifier: text_features::identifier(question),
         weights: &weights,
@@ -229,7 +225,7 @@ fn rank_results(
         let notes = store.rows().notes_about(older).unwrap_or_default();
         notes.iter().any(|note| keeps_both(note, newer))
     };
-    let mut ranked = rank::rank(phrasings::merge(lists, request.parts), &context, &is_kept);
+    let mut ranked = rank::rank(phrasings::merge(found, request.parts), &context, &is_kept);
     if context.asks_past {
         past_first::reorder(store, &request.filter, &mut ranked, question)?;
     }
@@ -238,8 +234,8 @@ fn rank_results(
     answers_first::put_answers_first(&asked, &mut ranked, question, request.min_score);
     // A question about the past, a time or an identifier does not ask for the current state.
     let asks_of_time = context.asks_past || !asked_times.is_empty();
-    let prefers_newest = scoring != Scoring::Stated && !asks_of_time && context.identifier.is_none();
-    Ok(Ranking { candidates: ranked, lead, documents, prefers_newest })
+    let prefers_newest = *scoring != Scoring::Stated && !asks_of_time && context.identifier.is_none();
+    Ok(Ranking { candidates: ranked, lead, documents: relevance.documents, prefers_newest })
 }
 
 /// Whether a review decided for good that a memory is kept next to a newer one.

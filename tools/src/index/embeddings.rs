@@ -60,7 +60,7 @@ impl Index {
 
     /// Whether this model is current.
     pub fn is_current_model(&self, identity: &ModelIdentity) -> Result<bool, ToolError> {
-        Ok(self.current_model()? != 0 && self.find_model(identity)? == Some(self.current_model()?))
+        Ok(self.find_model(identity)? == Some(self.current_model()?))
     }
 
     /// Embeds at most `limit` queued documents, newest first.

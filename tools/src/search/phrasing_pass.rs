@@ -25,20 +25,14 @@ const MIN_COVERAGE: f32 = 0.5;
 /// A phrasing of the question with what its search needs.
 pub(super) struct PhrasingPass<'s> {
     phrasing: &'s Phrasing,
-    options: SearchOptions<'s>,
-    pub(super) corpus: CorpusStats,
-    asked_times: AskedTimes,
+    pub(super) options: SearchOptions<'s>,
+    corpus: CorpusStats,
+    pub(super) relevance: RelevanceScorer<'s>,
+    pub(super) asked_times: AskedTimes,
     breadth: Breadth,
     vector_question: Option<VectorQuestion>,
     /// Why this phrasing uses words only although there is a model.
     pub(super) cause: Option<String>,
-}
-
-/// The result of one phrasing.
-pub(super) struct PhrasingResult {
-    pub(super) candidates: Vec<Candidate>,
-    /// The weights of its words.
-    pub(super) weights: Vec<f32>,
 }
 
 /// Whether a model has vectors for the words of a phrasing.
@@ -74,9 +68,10 @@ impl<'s> PhrasingPass<'s> {
         let embedded = leg.map(|leg| leg.embed(phrasing.question(), &phrasing.query.translations)).transpose();
         let (embedded, cause) = split_cause(embedded)?;
         let cause = cause.or_else(|| is_unknown.then(|| UNKNOWN.to_owned()));
+        let relevance = RelevanceScorer::new(&phrasing.query, &corpus);
         let asked_times = AskedTimes::parse(phrasing.question(), now.date());
         let vector_question = embedded.flatten().flatten();
-        Ok(Self { phrasing, options, corpus, asked_times, breadth, vector_question, cause })
+        Ok(Self { phrasing, options, corpus, relevance, asked_times, breadth, vector_question, cause })
     }
 
     /// Adds candidates by vectors to those by words, and scores all.
@@ -87,15 +82,13 @@ impl<'s> PhrasingPass<'s> {
         request: &SearchRequest,
         by_words: Vec<UnscoredPassage>,
         nearness: Option<&VectorScores>,
-    ) -> Result<PhrasingResult, ToolError> {
+    ) -> Result<Vec<Candidate>, ToolError> {
         let (question, asked_times) = (self.phrasing.question(), &self.asked_times);
         let days = asked_times.all_days(question);
         let gathered = candidate::add_remaining(store, index, &request.filter, by_words, nearness, &days)?;
-        let relevance = RelevanceScorer::new(&self.phrasing.query, &self.corpus);
-        let legs =
-            SearchLegs::new(self.options, question, asked_times, &request.filter, self.breadth, &relevance, nearness);
-        let candidates = fusion::fuse_scores(store, index, gathered, &legs)?;
-        Ok(PhrasingResult { candidates, weights: relevance.weights.clone() })
+        let (filter, relevance) = (&request.filter, &self.relevance);
+        let legs = SearchLegs::new(self.options, question, asked_times, filter, self.breadth, relevance, nearness);
+        fusion::fuse_scores(store, index, gathered, &legs)
     }
 }
 
@@ -107,7 +100,7 @@ pub(super) fn search_phrasings(
     request: &SearchRequest,
     leg: Option<&VectorLeg<'_>>,
     passes: &[PhrasingPass<'_>],
-) -> Result<(Vec<PhrasingResult>, Option<String>), ToolError> {
+) -> Result<(Vec<Vec<Candidate>>, Option<String>), ToolError> {
     let by_words = |pass: &PhrasingPass<'_>| {
         candidate::gather_by_words(store, index, request, &pass.phrasing.query, &pass.corpus, pass.breadth)
     };
