@@ -82,7 +82,7 @@ impl Index {
             self.record_file(path, stamp, &hash)?;
             return Ok(ChunkReport::default());
         }
-        let made = if stamp.is_some() { file_chunks(path, &text) } else { Vec::new() };
+        let made = file_chunks(path, &text);
         let old = self.chunk_ids(path)?;
         let transaction = self.db.savepoint()?;
         for id in &old {

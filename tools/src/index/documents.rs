@@ -85,10 +85,7 @@ pub fn memory_title(memory: &Memory) -> String {
             list if name == TAGS => metadata_tags(list).collect(),
             _ => Vec::new(),
         };
-        for text in texts {
-            title.push(' ');
-            title.push_str(text);
-        }
+        texts.into_iter().for_each(|text| title.extend([" ", text]));
     }
     title
 }

@@ -23,16 +23,14 @@ pub(super) fn has_tag(memory: Option<&Memory>, texts: &[&str], wanted: &str) -> 
 /// The words that `#` marks as tags in a text: it follows no letter, and a letter follows it. Code has none, and `#fff` is a colour.
 fn hash_tags(text: &str) -> impl Iterator<Item = &str> {
     let code = code_ranges(text);
-    text.match_indices('#').filter(move |(at, _)| !code.iter().any(|code| code.contains(at))).filter_map(
-        |(at, mark)| {
-            let is_start =
-                text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '[' | ','));
-            let rest = &text[at + mark.len()..];
-            let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '/'))).unwrap_or(rest.len());
-            let tag = rest[..end].trim_end_matches(['-', '/']);
-            (is_start && tag.chars().any(char::is_alphabetic) && !is_colour(tag)).then_some(tag)
-        },
-    )
+    let marks = text.match_indices('#').filter(move |(at, _)| !code.iter().any(|code| code.contains(at)));
+    marks.filter_map(|(at, mark)| {
+        let is_start = text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || matches!(c, '(' | '[' | ','));
+        let rest = &text[at + mark.len()..];
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '/'))).unwrap_or(rest.len());
+        let tag = rest[..end].trim_end_matches(['-', '/']);
+        (is_start && tag.chars().any(char::is_alphabetic) && !is_colour(tag)).then_some(tag)
+    })
 }
 
 /// `fff` or `1e90ff`, but not a word such as `add`.

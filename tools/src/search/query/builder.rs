@@ -155,14 +155,13 @@ impl<'t> QueryBuilder<'t> {
     fn add_hangul(&mut self, unit: TextUnit, glued: Option<TextUnit>) -> (String, Option<usize>) {
         let folded = fold::fold(&self.text[unit.start..unit.end]);
         self.add_counted(unit, glued, &folded);
-        if self.selection == WordSelection::Content
-            && (stop_words::is_stop_word(&folded) || (glued.is_some() && korean_stem::is_ending(&folded)))
-        {
-            return (folded, None);
-        }
-        let stem = if self.selection == WordSelection::Content { korean_stem::strip_endings(&folded) } else { &folded };
-        if self.selection == WordSelection::Content && stop_words::is_stop_word(stem) {
-            return (folded, None);
+        let mut stem = folded.as_str();
+        if self.selection == WordSelection::Content {
+            stem = korean_stem::strip_endings(&folded);
+            let is_ending = glued.is_some() && korean_stem::is_ending(&folded);
+            if is_ending || stop_words::is_stop_word(&folded) || stop_words::is_stop_word(stem) {
+                return (folded, None);
+            }
         }
         let certain = bigrams::bigrams(stem).len();
         // A pair that is an ending, such as `기로` in `쓰기로`, is in every other sentence.

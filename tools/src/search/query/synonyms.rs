@@ -60,16 +60,10 @@ fn listed_spans(runs: &[QueryRun], words: &[QueryWord]) -> Vec<ListedSpan> {
         }
     }
     for (run, weight) in runs.iter().zip(weights).filter(|(_, weight)| *weight > 0.0) {
-        match run.class {
-            CharacterClass::Letter if glossary().contains(&run.key) => {
-                spans.extend(cover_run(run, weight).map(|cover| ListedSpan {
-                    key: run.key.clone(),
-                    covers: vec![cover],
-                    is_idiom: false,
-                }));
-            }
-            CharacterClass::Letter => {}
-            _ => listed_within(run, words, weight, &mut spans),
+        if run.class != CharacterClass::Letter {
+            listed_within(run, words, weight, &mut spans);
+        } else if let Some(cover) = cover_run(run, weight).filter(|_| glossary().contains(&run.key)) {
+            spans.push(ListedSpan { key: run.key.clone(), covers: vec![cover], is_idiom: false });
         }
     }
     spans
@@ -80,8 +74,8 @@ fn cover_run(run: &QueryRun, weight: f32) -> Option<CoveredWord> {
 }
 
 fn is_separable(phrase: &[QueryRun]) -> bool {
-    let is_verb = phrase.first().is_some_and(|first| first.class == CharacterClass::Letter && first.word.is_some());
-    is_verb && phrase.len() > 2 && phrase.last().is_some_and(|last| SEPARABLE.contains(&last.key.as_str()))
+    let [verb, _, .., particle] = phrase else { return false };
+    verb.class == CharacterClass::Letter && verb.word.is_some() && SEPARABLE.contains(&particle.key.as_str())
 }
 
 /// The key of a listed phrase, with or without the particles of its last word.
