@@ -15,43 +15,35 @@ use super::{EmbedError, Embedder, EmbeddingHealth, EmbeddingModel, LocalModel, M
 ///
 /// This sends nothing and reads no large file. A bad choice fails at first use.
 pub fn open_model(settings: &Settings, network: Option<Arc<dyn Network>>) -> Option<EmbeddingModel> {
-    if settings.embedding_provider == EmbeddingProvider::None {
-        return None;
-    }
-    let built_in = Arc::new(LocalModel::built_in());
+    let local_model = Arc::new(LocalModel::built_in());
+    let built_in = Arc::clone(&local_model) as Arc<dyn Embedder>;
     let health = Arc::new(EmbeddingHealth::default());
-    let embedder = open_embedder(settings, network, &built_in, &health);
-    Some(EmbeddingModel { embedder, local_model: built_in, health })
-}
-
-fn open_embedder(
-    settings: &Settings,
-    network: Option<Arc<dyn Network>>,
-    built_in: &Arc<LocalModel>,
-    health: &EmbeddingHealth,
-) -> Arc<dyn Embedder> {
-    let failing = |error: EmbedError| -> Arc<dyn Embedder> {
-        health.record_error(&error);
-        let text = error.to_string();
-        let provider = settings.embedding_provider.to_string();
-        let model = settings.embedding_model.clone().unwrap_or_default();
-        Arc::new(LazyEmbedder::new(unknown_identity(provider, model), move || {
-            Err(EmbedError::Unavailable(text.clone()))
-        }))
-    };
-    match (settings.embedding_provider, network) {
+    let embedder = match (settings.embedding_provider, network) {
+        (EmbeddingProvider::None, _) => return None,
         (EmbeddingProvider::Local, _) => match &settings.embedding_model {
-            Some(path) => file_embedder(PathBuf::from(path), health),
-            None => Arc::clone(built_in) as Arc<dyn Embedder>,
+            Some(path) => file_embedder(PathBuf::from(path), &health),
+            None => built_in,
         },
         (_, Some(network)) => match remote::choose_service(settings, environment::text) {
             Ok(Some(service)) => service_embedder(service, network),
-            Ok(None) => Arc::clone(built_in) as Arc<dyn Embedder>,
-            Err(error) => failing(error.into()),
+            Ok(None) => built_in,
+            Err(error) => failing_embedder(settings, &error.into(), &health),
         },
-        (EmbeddingProvider::Auto | EmbeddingProvider::None, None) => Arc::clone(built_in) as Arc<dyn Embedder>,
-        (provider, None) => failing(EmbedError::Unavailable(format!("{provider} needs a network"))),
-    }
+        (EmbeddingProvider::Auto, None) => built_in,
+        (provider, None) => {
+            failing_embedder(settings, &EmbedError::Unavailable(format!("{provider} needs a network")), &health)
+        }
+    };
+    Some(EmbeddingModel { embedder, local_model, health })
+}
+
+fn failing_embedder(settings: &Settings, error: &EmbedError, health: &EmbeddingHealth) -> Arc<dyn Embedder> {
+    health.record_error(error);
+    let text = error.to_string();
+    let provider = settings.embedding_provider.to_string();
+    let model = settings.embedding_model.clone().unwrap_or_default();
+    let open = move || Err(EmbedError::Unavailable(text.clone()));
+    Arc::new(LazyEmbedder::new(unknown_identity(provider, model), open))
 }
 
 /// If a service's dimensions are unknown, the first use asks for them.

@@ -122,14 +122,14 @@ impl RemoteEmbedder {
         purpose: EmbeddingPurpose,
     ) -> Result<Vec<EmbeddingResult>, ServiceError> {
         let texts: Vec<String> = texts.iter().map(|text| self.sanitizer.clean(text).text.into_owned()).collect();
-        let limits = self.service.limits();
+        let (most_texts, most_per_request) = self.service.request_limits();
         let most_tokens = self.lock_learned().max_tokens;
         let parts: Vec<TextPart<'_>> = texts
             .iter()
             .enumerate()
             .flat_map(|(text, words)| split_text(words, most_tokens).map(move |words| TextPart { text, words }))
             .collect();
-        let mut waiting: VecDeque<_> = batch_parts(&parts, limits.texts, limits.tokens).map(<[_]>::to_vec).collect();
+        let mut waiting: VecDeque<_> = batch_parts(&parts, most_texts, most_per_request).map(<[_]>::to_vec).collect();
         let mut sums: Vec<DirectionSum> = texts.iter().map(|_| DirectionSum::default()).collect();
         let mut refused: HashSet<usize> = HashSet::new();
         // Whether the service accepted any text.

@@ -41,13 +41,6 @@ pub(super) enum Protocol {
     Gemini,
 }
 
-/// Limits of one request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RequestLimits {
-    pub(super) texts: usize,
-    pub(super) tokens: usize,
-}
-
 impl Service {
     /// The provider's name in the settings.
     pub fn provider(&self) -> &'static str {
@@ -71,13 +64,15 @@ impl Service {
         self.dims
     }
 
+    /// The most texts and tokens of one request.
+    ///
     /// OpenAI documents 2,048 texts and 300,000 tokens, Gemini 100 texts; the tokens are what its smallest plan allows per
     /// minute. Local servers process texts one by one, so small batches avoid time-outs.
-    pub(super) fn limits(&self) -> RequestLimits {
+    pub(super) fn request_limits(&self) -> (usize, usize) {
         match self.protocol {
-            Protocol::OpenAi => RequestLimits { texts: 2_048, tokens: 280_000 },
-            Protocol::Gemini => RequestLimits { texts: 100, tokens: 25_000 },
-            Protocol::OpenAiCompatible => RequestLimits { texts: 32, tokens: 16_000 },
+            Protocol::OpenAi => (2_048, 280_000),
+            Protocol::Gemini => (100, 25_000),
+            Protocol::OpenAiCompatible => (32, 16_000),
         }
     }
 
