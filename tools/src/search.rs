@@ -85,7 +85,9 @@ pub fn search(
         }
     }
     if request.query().is_truncated {
-        request.add_parts(query_parts::best_parts(index, &input.query)?);
+        let parts = query_parts::best_parts(index, &input.query)?;
+        request.parts = parts.len();
+        request.phrasings.extend(parts);
     }
     if options.asker == Asker::Model {
         let asked = AskedText::of(request.phrasings.iter().map(Phrasing::question));

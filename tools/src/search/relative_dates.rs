@@ -85,13 +85,12 @@ static OF_EVERY_DAY: WordList = WordList::words(
 /// The seasons that a question names, in its year or the last one, on the northern hemisphere.
 pub(super) fn parse_seasons(text: &str, today: NaiveDate) -> Vec<DaySpan> {
     let is_year = |word: &&str| word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
-    let year = text.split(|c: char| !c.is_ascii_digit()).find(is_year).and_then(|year| year.parse().ok());
+    let named = text.split(|c: char| !c.is_ascii_digit()).find(is_year).and_then(|year| year.parse().ok());
+    let year = named.unwrap_or(today.year());
     let months = words(text).filter_map(|word| season_month(&word.to_lowercase()));
     let span = |month: u32| {
         let first = |year: i32| NaiveDate::from_ymd_opt(year, month, 1);
-        let last = first(today.year()).filter(|first| *first <= today).or_else(|| first(today.year() - 1));
-        let named = year.and_then(|year| first(year).filter(|first| *first <= today).or_else(|| first(year - 1)));
-        let from = if year.is_some() { named } else { last }?;
+        let from = first(year).filter(|first| *first <= today).or_else(|| first(year - 1))?;
         Some(DaySpan { from, to: from.checked_add_months(Months::new(3))?.pred_opt()? })
     };
     months.filter_map(span).collect()

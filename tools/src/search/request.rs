@@ -115,12 +115,6 @@ impl SearchRequest {
         self.phrasings[0].question()
     }
 
-    /// Adds parts of the question, by which it is also searched.
-    pub(super) fn add_parts(&mut self, parts: Vec<Phrasing>) {
-        self.parts += parts.len();
-        self.phrasings.extend(parts);
-    }
-
     pub(super) fn query_of(&self, phrasing: usize) -> &Query {
         &self.phrasings[phrasing].query
     }

@@ -49,15 +49,15 @@ fn best_window(matches: &[LineMatch], length: usize, room: usize) -> (usize, usi
     let mut counts = vec![0usize; matches.iter().map(|found| found.term + 1).max().unwrap_or(0)];
     let mut distinct = 0;
     let mut last = 0;
-    let mut best = (0, 0, 0..0);
+    let mut best = (0, 0..0);
     for (first, found) in matches.iter().enumerate() {
         while let Some(next) = matches.get(last).filter(|next| next.end <= found.start + room) {
             distinct += usize::from(counts[next.term] == 0);
             counts[next.term] += 1;
             last += 1;
         }
-        if (distinct, last.saturating_sub(first)) > (best.0, best.1) {
-            best = (distinct, last - first, first..last);
+        if (distinct, last.saturating_sub(first)) > (best.0, best.1.len()) {
+            best = (distinct, first..last);
         }
         if last > first {
             counts[found.term] -= 1;
@@ -66,7 +66,7 @@ fn best_window(matches: &[LineMatch], length: usize, room: usize) -> (usize, usi
             last = first + 1;
         }
     }
-    let (start, end) = match matches.get(best.2.clone()) {
+    let (start, end) = match matches.get(best.1) {
         Some([first, .., last]) => (first.start, last.end),
         Some([only]) => (only.start, only.end),
         _ => (0, 0),
