@@ -7,7 +7,7 @@ use schema::model::memory::{Memory, MemoryType};
 use schema::store::MemoryRow;
 
 use super::echo::AskedText;
-use super::ranked_candidate::RankedCandidate;
+use super::ranked_candidate::{RankedCandidate, move_up};
 use super::{questions, text_features};
 
 /// First hits that bring their answer, or the decision of their session.
@@ -63,14 +63,6 @@ fn drop_repeated(ranked: &mut Vec<RankedCandidate>, min_score: f64) {
     dropped.into_iter().rev().for_each(|at| drop(ranked.remove(at)));
 }
 
-/// Moves a candidate to a better place, with at least the score of another place.
-fn move_up(ranked: &mut Vec<RankedCandidate>, from: usize, to: usize, like: usize) {
-    let score = ranked[like].score;
-    let mut found = ranked.remove(from);
-    found.score = found.score.max(score);
-    ranked.insert(to, found);
-}
-
 /// The answer to the prompt at a place, if it is a weaker hit with at least this score.
 fn answer_below(ranked: &[RankedCandidate], place: usize, least: f64) -> Option<usize> {
     let prompt = ranked[place].row()?;
@@ -94,7 +86,7 @@ fn asks(asked: &AskedText, prompt: &Memory) -> bool {
         || asked.is_repeated_by(&prompt.content)
 }
 
-fn add_decisions(ranked: &mut Vec<RankedCandidate>, min_score: f64) {
+fn add_decisions(ranked: &mut [RankedCandidate], min_score: f64) {
     let mut sessions: HashSet<String> = HashSet::new();
     let mut place = 0;
     while place < ranked.len().min(LEADING) && f64::from(ranked[place].score) >= min_score {

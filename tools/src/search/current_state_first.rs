@@ -2,11 +2,10 @@
 
 use schema::host::session_record::changed_files;
 use schema::model::memory::MemoryType;
-use schema::model::sharing::team_author;
 use schema::store::MemoryRow;
 
 use super::questions;
-use super::ranked_candidate::RankedCandidate;
+use super::ranked_candidate::{RankedCandidate, is_current_own, move_up};
 
 /// Among how many of the first hits a newer one can move before an older one. docs/dev/retrieval.md has the figures.
 const MAX_OUTDATED: usize = 5;
@@ -22,8 +21,7 @@ pub(super) fn reorder(hits: &mut [RankedCandidate]) -> bool {
     for place in 0..count {
         let newer = (place + 1..count).filter(|other| is_current_state(&hits[*other], &hits[place]));
         if let Some(newest) = newer.max_by_key(|other| hits[*other].row().map(MemoryRow::order)) {
-            hits[newest].score = hits[newest].score.max(hits[place].score);
-            hits[place..=newest].rotate_right(1);
+            move_up(hits, newest, place, place);
             has_new_first |= place == 0;
         }
     }
@@ -42,7 +40,5 @@ fn is_current_state(newer: &RankedCandidate, older: &RankedCandidate) -> bool {
         }
         _ => false,
     };
-    // A shared memory moves before no memory of the user.
-    let is_valid = new.superseded_by.is_none() && team_author(&new.path).is_none();
-    may_move && is_valid && new.order() > old.order() && newer.score >= NEWER_SCORE_SHARE * older.score
+    may_move && is_current_own(new) && new.order() > old.order() && newer.score >= NEWER_SCORE_SHARE * older.score
 }

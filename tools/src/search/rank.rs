@@ -16,7 +16,7 @@ use schema::store::MemoryRow;
 
 use super::candidate::{Candidate, Passage};
 use super::dates::AskedTimes;
-use super::ranked_candidate::{COMPARED, RankContext, RankLifts, RankedCandidate};
+use super::ranked_candidate::{COMPARED, RankContext, RankLifts, RankedCandidate, is_current_own};
 use super::request::Scoring;
 use crate::text::fold::fold;
 
@@ -262,9 +262,12 @@ static FILLERS: WordList = WordList::words("a an the please");
 /// Whether a text of the user is a later version of a similar one, and answers the question as well.
 fn is_newer_version(newer: &RankedCandidate, older: &RankedCandidate) -> bool {
     let (Some(new), Some(old)) = (newer.row(), older.row()) else { return false };
-    let is_current = |row: &MemoryRow| row.superseded_by.is_none() && team_author(&row.path).is_none();
     let is_as_good = newer.score >= VERSION_SHARE * older.score && newer.candidate.matched == older.candidate.matched;
-    is_as_good && is_current(new) && is_current(old) && new.memory.kind == old.memory.kind && new.order() > old.order()
+    is_as_good
+        && is_current_own(new)
+        && is_current_own(old)
+        && new.memory.kind == old.memory.kind
+        && new.order() > old.order()
 }
 
 /// Whether two sorted lists of distinct words are nearly equal.

@@ -1,6 +1,7 @@
 //! Candidates with their final score, and what their order depends on.
 
 use schema::model::moment::Moment;
+use schema::model::sharing::team_author;
 use schema::store::MemoryRow;
 
 use super::candidate::Candidate;
@@ -22,6 +23,17 @@ impl RankedCandidate {
     pub(super) fn row(&self) -> Option<&MemoryRow> {
         self.candidate.passage.row()
     }
+}
+
+/// Whether a memory is the user's own and no other one replaces it. A shared memory moves before no memory of the user.
+pub(super) fn is_current_own(row: &MemoryRow) -> bool {
+    row.superseded_by.is_none() && team_author(&row.path).is_none()
+}
+
+/// Moves a candidate to a better place, with at least the score of another one. Otherwise the threshold could hide it and show the other.
+pub(super) fn move_up(ranked: &mut [RankedCandidate], from: usize, to: usize, other: usize) {
+    ranked[from].score = ranked[from].score.max(ranked[other].score);
+    ranked[to..=from].rotate_right(1);
 }
 
 /// Bonuses as shares of the relevance.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schema::model::sharing::team_author;
 use schema::model::word_list::WordList;
 
-use crate::search::ranked_candidate::{COMPARED, RankContext, RankedCandidate};
+use crate::search::ranked_candidate::{COMPARED, RankContext, RankedCandidate, move_up};
 use crate::text::words;
 
 /// Among how many of the first passages a newer one can move before an older one.
@@ -40,9 +40,7 @@ pub(super) fn reorder(ranked: &mut [RankedCandidate], context: &RankContext<'_>)
             sign.is_some_and(|sign| is_newer_statement(&ranked[*other], &ranked[at], *sign, &rarity, context))
         });
         if let Some(newest) = newer.max_by_key(|other| ranked[*other].candidate.passage.at()) {
-            // Otherwise the threshold could hide the new statement and show the old one.
-            ranked[newest].score = ranked[newest].score.max(ranked[at].score);
-            ranked[at..=newest].rotate_right(1);
+            move_up(ranked, newest, at, at);
         }
     }
 }

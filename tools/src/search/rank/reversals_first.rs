@@ -3,11 +3,10 @@
 use std::cmp::Reverse;
 
 use schema::model::memory::MemoryType;
-use schema::model::sharing::team_author;
 use schema::prose::supersession::{Statement, Strictness, left_for_another, reversals, statements};
 use schema::store::MemoryRow;
 
-use crate::search::ranked_candidate::RankedCandidate;
+use crate::search::ranked_candidate::{RankedCandidate, is_current_own, move_up};
 
 /// How many of the first passages can move down. docs/dev/retrieval.md has the figures.
 const MAX_REPLACED: usize = 5;
@@ -38,8 +37,7 @@ pub(super) fn reorder(ranked: &mut [RankedCandidate]) {
         let newest = ranked[to].row().and_then(|row| newest_replacing(row, &reversals));
         let from = newest.and_then(|newest| ranked.iter().position(|ranked| id(ranked) == newest.id));
         if let Some(from) = from.filter(|from| *from > to) {
-            ranked[from].score = ranked[from].score.max(ranked[to].score);
-            ranked[to..=from].rotate_right(1);
+            move_up(ranked, from, to, to);
         }
     }
 }
@@ -58,7 +56,7 @@ fn newest_replacing<'r>(row: &MemoryRow, reversals: &'r [Reversal]) -> Option<&'
 
 impl Reversal {
     fn of(ranked: &RankedCandidate) -> Option<Self> {
-        let row = ranked.row().filter(|row| row.superseded_by.is_none() && team_author(&row.path).is_none())?;
+        let row = ranked.row().filter(|row| is_current_own(row))?;
         let text = beginning(&row.memory.content);
         let kind = row.memory.kind;
         // A fix may say that a statement no longer holds. It reports what was done, which stays true, so that `newest_replacing` skips fixes.
