@@ -90,7 +90,7 @@ impl RemoteEmbedder {
         if remote.service.dims().is_none() {
             let vectors = remote
                 .send_with_retries(&["dimensions"], EmbeddingPurpose::Query)
-                .map_err(|error| remote.remote_error(error))?;
+                .map_err(|error| RemoteError::new(&remote.service, error))?;
             let dims = vectors.first().map_or(0, Vec::len);
             remote.service.dims = Some(dims);
             remote.identity.dims = dims;
@@ -109,7 +109,7 @@ impl RemoteEmbedder {
             return Err(error);
         }
         self.embed_in_batches(texts, purpose).map_err(|error| {
-            let error = self.remote_error(error);
+            let error = RemoteError::new(&self.service, error);
             let rest = Cooldown { started: self.network.now(), length: error.cooldown(), error: error.clone() };
             self.lock_learned().cooldown = Some(rest);
             error
@@ -217,10 +217,6 @@ impl RemoteEmbedder {
         // A clock that was set back must not extend the pause.
         learned.cooldown.take_if(|rest| now.duration_since(rest.started).map_or(true, |passed| passed >= rest.length));
         learned.cooldown.as_ref().map(|rest| rest.error.clone())
-    }
-
-    fn remote_error(&self, error: ServiceError) -> RemoteError {
-        RemoteError::new(&self.service, error)
     }
 
     fn lock_learned(&self) -> std::sync::MutexGuard<'_, LearnedLimits> {

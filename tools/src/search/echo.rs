@@ -56,11 +56,7 @@ impl EchoFilter {
         let is_said = row.memory.kind == MemoryType::UserPrompt || row.memory.attributes.auto;
         self.prompts.contains(&row.memory.id)
             || source.is_some_and(|source| self.prompts.contains(source))
-            || is_said && self.is_just_asked(row)
-    }
-
-    fn is_just_asked(&self, row: &MemoryRow) -> bool {
-        row.memory.at.unix() >= self.just_now && self.asked.is_repeated_by(&row.memory.content)
+            || is_said && row.memory.at.unix() >= self.just_now && self.asked.is_repeated_by(&row.memory.content)
     }
 }
 

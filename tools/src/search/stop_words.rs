@@ -9,16 +9,12 @@ use crate::text::words;
 pub(crate) fn is_stop_word(word: &str) -> bool {
     let table = if word.is_ascii() {
         &ENGLISH
-    } else if word.chars().next().is_some_and(is_cyrillic) {
+    } else if word.starts_with(|c: char| matches!(c, '\u{400}'..='\u{4FF}')) {
         &RUSSIAN
     } else {
         &KOREAN
     };
     table.contains(word)
-}
-
-fn is_cyrillic(c: char) -> bool {
-    ('\u{400}'..='\u{4FF}').contains(&c)
 }
 
 /// The function words of a question's language. Languages in Latin letters share words: `die` is an article in German and a
