@@ -19,7 +19,7 @@ pub(super) struct QueryDate {
 }
 
 /// The times that a question asks about.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct AskedTimes {
     today: NaiveDate,
     dates: Vec<QueryDate>,
@@ -34,17 +34,11 @@ impl AskedTimes {
     pub(super) fn parse(question: &str, today: NaiveDate) -> Self {
         let mut spans = parse_relative(question, today);
         spans.extend(parse_weekdays(question, today));
-        let mut times = Self { today, dates: parse_dates(question), spans };
-        let seasons = parse_seasons(question, today);
-        if !seasons.is_empty() {
-            let mut with_seasons = times.clone();
-            with_seasons.spans.extend(seasons);
-            // In other questions, Spring may be a library.
-            if with_seasons.are_all(question) {
-                times = with_seasons;
-            }
+        // In other questions, Spring may be a library.
+        if has_only_times(question) {
+            spans.extend(parse_seasons(question, today));
         }
-        times
+        Self { today, dates: parse_dates(question), spans }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -53,17 +47,7 @@ impl AskedTimes {
 
     /// Whether a question that names these times asks for nothing else: "what did we do yesterday?"
     pub(super) fn are_all(&self, question: &str) -> bool {
-        let is_of_time = |word: &str| {
-            let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-            word.is_empty()
-                || parse_month(&word.to_lowercase()).is_some()
-                || word.chars().any(|c| c.is_ascii_digit())
-                || is_relative(word)
-                || is_season(word)
-                || is_stop_word(&fold(word))
-                || DEEDS.contains(&fold(word))
-        };
-        !self.is_empty() && question.split_whitespace().all(is_of_time)
+        !self.is_empty() && has_only_times(question)
     }
 
     /// The days, months and other times that a question asks for if it asks for nothing else.
@@ -92,6 +76,21 @@ impl AskedTimes {
         };
         named.map(of_day).fold(of_day(day), f32::max)
     }
+}
+
+/// Whether all words of a question belong to times, or ask for what was done then.
+fn has_only_times(question: &str) -> bool {
+    let is_of_time = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        word.is_empty()
+            || parse_month(&word.to_lowercase()).is_some()
+            || word.chars().any(|c| c.is_ascii_digit())
+            || is_relative(word)
+            || is_season(word)
+            || is_stop_word(&fold(word))
+            || DEEDS.contains(&fold(word))
+    };
+    question.split_whitespace().all(is_of_time)
 }
 
 /// Verbs that ask for all that was done.
