@@ -15,7 +15,6 @@ mod openclaw;
 mod replay_context;
 mod rules;
 mod server_memory;
-mod session_replay;
 mod source;
 mod subagent_events;
 mod tool_record;
@@ -27,9 +26,8 @@ pub use codex::{CodexReplay, codex_session_directory};
 pub use foreign::{FROM, ForeignMemory, ImportScope, Receiver, SourceError};
 pub use gemini::GeminiReplay;
 pub use rules::{RuleFile, find_rule_files, read_rules};
-pub use session_replay::{IMPORT_MARK_PREFIX, ReplayState, SessionReplay};
 pub use source::Source;
-pub use turns::TranscriptEnd;
+pub use turns::{IMPORT_MARK_PREFIX, ReplayState, SessionReplay, TranscriptEnd};
 
 /// The programs whose memories can be imported, the most used first. A new one is a file with a `SOURCE` and a line here.
 pub const SOURCES: [Source; 6] = [

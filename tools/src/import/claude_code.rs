@@ -13,10 +13,9 @@ use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;
 
-use super::session_replay::{ReplayState, SessionReplay};
 use super::subagent_events::{SubagentRecord, read_subagent_events};
 use super::tool_record::{ToolActivity, ToolRecord};
-use super::turns::{TranscriptEnd, TurnBuilder};
+use super::turns::{ReplayState, SessionReplay, TranscriptEnd, TurnBuilder};
 
 /// A line without any of these texts need not be parsed.
 const SPEAKERS: [&[u8]; 3] = [b"\"user\"", b"\"assistant\"", b"compact_boundary"];

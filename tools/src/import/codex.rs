@@ -15,9 +15,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::foreign::parse_time;
-use super::session_replay::{ReplayState, SessionReplay};
 use super::tool_record::{FinishedTool, StartedTool, ToolFailure};
-use super::turns::{TranscriptEnd, TurnBuilder};
+use super::turns::{ReplayState, SessionReplay, TranscriptEnd, TurnBuilder};
 
 /// The start of user messages that Codex writes itself.
 static INJECTED: WordList = WordList::phrases(

@@ -15,9 +15,8 @@ use schema::settings::Settings;
 use serde_json::{Value, json};
 
 use super::foreign::parse_time;
-use super::session_replay::{ReplayState, SessionReplay};
 use super::tool_record::{FinishedTool, StartedTool, ToolFailure};
-use super::turns::{TranscriptEnd, TurnBuilder};
+use super::turns::{ReplayState, SessionReplay, TranscriptEnd, TurnBuilder};
 
 /// The start of user messages that Gemini CLI writes itself.
 const INJECTED: [&str; 3] = ["<session_context>", "<state_snapshot>", "This is the Gemini CLI."];

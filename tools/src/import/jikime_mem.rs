@@ -126,9 +126,6 @@ fn read_session(
     for event in events {
         turns.last_at = Some(event.at);
         event.replay(directory, &mut turns);
-        while let Some(memory) = turns.pop() {
-            receiver.add_event(memory)?;
-        }
     }
     turns.finish(TranscriptEnd::Complete);
     while let Some(memory) = turns.pop() {

@@ -112,11 +112,9 @@ impl<'l> ToolRecord<'l> {
                     tools.started.push(StartedTool { id, name, input: tool_input(block.input) });
                 }
                 (Some("tool_result"), _, _, Some(id)) => {
-                    let failed = block.is_error == Some(true);
-                    let result = if failed {
-                        Err(ToolFailure::from_content(block.content))
-                    } else {
-                        Ok(self.tool_use_result.clone())
+                    let result = match block.is_error {
+                        Some(true) => Err(ToolFailure::from_content(block.content)),
+                        _ => Ok(self.tool_use_result.clone()),
                     };
                     tools.finished.push(FinishedTool { id, result });
                 }
@@ -130,10 +128,7 @@ impl<'l> ToolRecord<'l> {
 impl ToolFailure {
     fn from_content(content: Option<&RawValue>) -> Self {
         let text = content.map(block_text).unwrap_or_default();
-        if NEVER_BEGUN.begins(text.trim_start()) {
-            return Self::NeverStarted;
-        }
-        Self::Failed(text)
+        if NEVER_BEGUN.begins(text.trim_start()) { Self::NeverStarted } else { Self::Failed(text) }
     }
 }
 
@@ -157,7 +152,7 @@ fn tool_input(raw: Option<&RawValue>) -> Value {
         return value;
     }
     strip_content(&mut value);
-    if raw.get().len() > INPUT_LIMIT && value.to_string().len() > INPUT_LIMIT { Value::Null } else { value }
+    if value.to_string().len() > INPUT_LIMIT { Value::Null } else { value }
 }
 
 fn strip_content(value: &mut Value) {

@@ -3,6 +3,7 @@
 //! Knows no format. The replay of each host's transcripts calls it.
 
 use std::collections::{HashSet, VecDeque};
+use std::io;
 use std::path::Path;
 
 use schema::host::choice::LastTurn;
@@ -22,6 +23,40 @@ use serde_json::Value;
 use super::foreign::FROM;
 use super::replay_context::{ReplayContext, ReplayEvent};
 use super::tool_record::{FinishedTool, StartedTool};
+
+/// Prefix of the `meta` keys of completely read transcripts.
+pub const IMPORT_MARK_PREFIX: &str = "imported ";
+
+/// Reads one transcript of a host.
+pub trait SessionReplay {
+    /// The next memory, `None` at the end. A torn last line is ignored.
+    fn next_memory(&mut self) -> io::Result<Option<PreparedMemory>>;
+    fn state(&self) -> ReplayState;
+}
+
+/// The progress and the result of a replay.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReplayState {
+    /// Approximate bytes read so far.
+    pub position: u64,
+    /// Whether it ended inside a turn that may continue.
+    pub is_open: bool,
+    /// Whether it ended inside a line.
+    pub is_torn: bool,
+    /// Unreadable lines, without a torn last one.
+    pub unreadable_lines: usize,
+}
+
+impl ReplayState {
+    /// Counts a line that is not valid JSON.
+    pub(super) fn count_unreadable(&mut self, is_complete: bool) {
+        if is_complete {
+            self.unreadable_lines += 1;
+        } else {
+            self.is_torn = true;
+        }
+    }
+}
 
 /// How to treat a transcript that ends inside a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,10 +125,6 @@ impl<'s> TurnBuilder<'s> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.ready.is_empty()
-    }
-
-    pub(super) fn is_turn_open(&self) -> bool {
-        self.turn.is_started
     }
 
     /// A person's prompt, which ends the turn before.
@@ -234,11 +265,8 @@ impl<'s> TurnBuilder<'s> {
         match self.turn.answer.take() {
             Some(PendingAnswer { text, at, is_last: true, .. }) => {
                 self.last_turn.answer.clone_from(&text);
-                let source = if is_empty_answer(&text) {
-                    None
-                } else {
-                    self.push_draft(MemoryType::AssistantResponse, text.clone(), at)
-                };
+                let answer = (!is_empty_answer(&text)).then(|| text.clone());
+                let source = answer.and_then(|text| self.push_draft(MemoryType::AssistantResponse, text, at));
                 self.turn.said.texts.push(text);
                 self.conclude_turn(source, at);
             }
@@ -315,7 +343,7 @@ impl<'s> TurnBuilder<'s> {
             self.end_turn();
             return false;
         }
-        let is_open = self.is_turn_open();
+        let is_open = self.turn.is_started;
         self.add_answer_to_texts();
         self.conclude_turn(None, self.last_at.unwrap_or_else(Moment::now));
         is_open
