@@ -3,13 +3,13 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use schema::files::regular_file;
 use schema::files::store_file::is_linked_file;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 
+use super::foreign::modified_at;
 use super::markdown::Note;
 
 /// Largest note in bytes.
@@ -57,15 +57,14 @@ pub fn read_notes(folder: &Path) -> io::Result<(Vec<HostNote>, Vec<String>)> {
 
 fn parse_note(path: &Path, file: String, text: &str) -> Option<HostNote> {
     let note = Note::parse(text);
-    let field = |name: &str| note.field(name);
     let body = note.body.trim();
     if body.is_empty() || is_link_list(body) {
         return None;
     }
-    let modified = field("modified").and_then(|text| Moment::parse_rfc3339(&text));
+    let modified = note.field("modified").and_then(|text| Moment::parse_rfc3339(&text));
     let at = modified.and_then(|at| Moment::from_unix(at.unix(), None)).or_else(|| modified_at(path))?;
-    let title = field("description").or_else(|| field("name"));
-    Some(HostNote { file, title, kind: memory_type(field("type").as_deref()), content: body.to_owned(), at })
+    let title = note.field("description").or_else(|| note.field("name"));
+    Some(HostNote { file, title, kind: memory_type(note.field("type").as_deref()), content: body.to_owned(), at })
 }
 
 /// Maps the host's type of a note: facts about the user are preferences, ways of working are conventions, and project
@@ -82,12 +81,6 @@ fn memory_type(named: Option<&str>) -> MemoryType {
 fn is_link_list(body: &str) -> bool {
     let mut lines = body.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.all(|line| line.trim_start_matches(['-', '*', ' ']).starts_with('[') && line.contains(".md)"))
-}
-
-fn modified_at(path: &Path) -> Option<Moment> {
-    let modified = fs::metadata(path).ok()?.modified().ok()?;
-    let seconds = modified.duration_since(UNIX_EPOCH).ok()?.as_secs();
-    Moment::from_unix(i64::try_from(seconds).ok()?, None)
 }
 
 #[cfg(test)]

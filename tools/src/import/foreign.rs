@@ -1,6 +1,8 @@
 //! Memories of other programs: what a source reads, and how types, times and tags of others become ours.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use schema::intake::prepare::{Draft, PreparedMemory};
 use schema::model::memory::{MemoryAttributes, MemoryType};
@@ -51,18 +53,15 @@ impl ForeignMemory {
 
     pub fn into_draft(self, source: &str) -> Draft {
         let mut metadata = Map::from_iter([(FROM.to_owned(), Value::from(self.from(source)))]);
-        // Tags are also words by which a memory is asked for.
-        let also = (!self.tags.is_empty()).then(|| self.tags.join(", "));
+        let mut also = None;
         if !self.tags.is_empty() {
+            // Tags are also words by which a memory is asked for.
+            also = Some(self.tags.join(", "));
             metadata.insert("tags".to_owned(), Value::from(self.tags));
         }
+        let origin = Some(source.to_owned());
         Draft {
-            attributes: MemoryAttributes {
-                origin: Some(source.to_owned()),
-                also,
-                metadata,
-                ..MemoryAttributes::default()
-            },
+            attributes: MemoryAttributes { origin, also, metadata, ..MemoryAttributes::default() },
             ..Draft::new(self.session_id, self.kind, self.content, self.at)
         }
     }
@@ -171,10 +170,14 @@ pub(super) fn is_plausible(at: &Moment) -> bool {
 
 /// When a file was changed last, at most now.
 pub(super) fn changed_at(path: &Path) -> Moment {
-    let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
-    let seconds = changed.and_then(|changed| Some(changed.duration_since(std::time::UNIX_EPOCH).ok()?.as_secs()));
-    let at = seconds.and_then(|seconds| Moment::from_unix(i64::try_from(seconds).ok()?, None));
-    at.map_or_else(Moment::now, |at| at.min(Moment::now()))
+    modified_at(path).map_or_else(Moment::now, |at| at.min(Moment::now()))
+}
+
+/// When a file was changed last, if that is known.
+pub(super) fn modified_at(path: &Path) -> Option<Moment> {
+    let modified = fs::metadata(path).ok()?.modified().ok()?;
+    let seconds = modified.duration_since(UNIX_EPOCH).ok()?.as_secs();
+    Moment::from_unix(i64::try_from(seconds).ok()?, None)
 }
 
 /// Joins the parts that are not empty.

@@ -64,21 +64,19 @@ impl<'t> Note<'t> {
 
 /// The sections of a text. Lines in code blocks are no headings.
 pub(super) fn sections(text: &str) -> Vec<Section> {
-    let (mut sections, mut is_code) = (vec![Section::default()], false);
+    let (mut sections, mut current, mut is_code) = (Vec::new(), Section::default(), false);
     for line in text.lines() {
         is_code ^= line.trim_start().starts_with("```");
         let heading = line.strip_prefix("# ").or_else(|| line.strip_prefix("## ")).filter(|_| !is_code);
-        match (heading, sections.last_mut()) {
-            (Some(heading), _) => {
-                sections.push(Section { heading: heading.trim().to_owned(), body: String::new() });
+        match heading {
+            Some(heading) => {
+                let next = Section { heading: heading.trim().to_owned(), body: String::new() };
+                sections.push(std::mem::replace(&mut current, next));
             }
-            (None, Some(section)) => {
-                section.body.push_str(line);
-                section.body.push('\n');
-            }
-            (None, None) => {}
+            None => current.body.extend([line, "\n"]),
         }
     }
+    sections.push(current);
     sections.retain(|section| !section.body.trim().is_empty());
     sections
 }
