@@ -126,10 +126,13 @@ impl BulkImporter {
     /// Stores a batch in order of time.
     pub fn import(&mut self, store: &mut Store, mut batch: Vec<IncomingMemory>) -> Result<(), StoreError> {
         batch.sort_by_key(|incoming| incoming.prepared.draft().at);
-        if self.mode == ImportMode::Write {
-            store.require_writable()?;
-        }
-        let lock = if self.mode == ImportMode::Write { Some(store.lock()?) } else { None };
+        let lock = match self.mode {
+            ImportMode::DryRun => None,
+            ImportMode::Write => {
+                store.require_writable()?;
+                Some(store.lock()?)
+            }
+        };
         let mut new: BTreeMap<String, (LogKind, Vec<Memory>)> = BTreeMap::new();
         let mut redactions = 0;
         let (mut notes, mut successes): (Vec<StateNote>, Vec<(MemoryId, Success)>) = (Vec::new(), Vec::new());
@@ -184,9 +187,8 @@ impl BulkImporter {
         append_notes(store, &notes)?;
         for (id, success) in &successes {
             let change = StateChange::Resolved(Settlement::DoneBy(id.to_string()));
-            let settled = settled_by(store.rows(), success)?.into_iter();
-            let notes: Vec<StateNote> =
-                settled.map(|(about, at)| StateNote { about, at, change: change.clone() }).collect();
+            let note = |(about, at)| StateNote { about, at, change: change.clone() };
+            let notes: Vec<StateNote> = settled_by(store.rows(), success)?.into_iter().map(note).collect();
             append_notes(store, &notes)?;
         }
         Ok(())
