@@ -42,8 +42,9 @@ pub struct MarkdownLogs {
     memories: Vec<ExportedMemory>,
     notes: Vec<StateNote>,
     /// Lines of prose, which are not memories.
-    prose_lines: usize,
-    unusable_fields: Vec<String>,
+    pub prose_lines: usize,
+    /// Unusable fields and their lines.
+    pub unusable_fields: Vec<String>,
 }
 
 impl MarkdownLogs {
@@ -77,16 +78,6 @@ impl MarkdownLogs {
             .extend(parsed.entries.into_iter().map(|entry| ExportedMemory::from_memory(entry.memory, path.clone())));
     }
 
-    /// Number of skipped prose lines.
-    pub fn prose_lines(&self) -> usize {
-        self.prose_lines
-    }
-
-    /// Unusable fields and their lines.
-    pub fn unusable_fields(&self) -> &[String] {
-        &self.unusable_fields
-    }
-
     /// All memories with the ids that a store of these logs gives them. Of several with the same id only one keeps it.
     pub fn into_memories(mut self) -> Vec<ExportedMemory> {
         let mut claimants: HashMap<String, Vec<usize>> = HashMap::new();
@@ -104,10 +95,10 @@ impl MarkdownLogs {
             }
         }
         self.notes.sort_by_key(|note| note.at);
-        let by_id: HashMap<&str, Vec<_>> = self.notes.iter().fold(HashMap::new(), |mut by_id, note| {
-            by_id.entry(note.about.as_str()).or_insert_with(Vec::new).push(without_id(note));
-            by_id
-        });
+        let mut by_id: HashMap<&str, Vec<_>> = HashMap::new();
+        for note in &self.notes {
+            by_id.entry(note.about.as_str()).or_default().push(without_id(note));
+        }
         for memory in &mut self.memories {
             memory.notes = by_id.get(memory.id.as_str()).cloned().unwrap_or_default();
         }

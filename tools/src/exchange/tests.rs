@@ -62,7 +62,7 @@ fn parse_export(store: &Store, format: &str) -> Vec<ExportedMemory> {
             let mut logs = MarkdownLogs::default();
             let notes: Vec<_> = rows.iter().flat_map(|row| store.rows().notes_about(&row.memory.id).unwrap()).collect();
             assert!(logs.add(&render_markdown(&rows, &notes), None) || rows.is_empty());
-            assert_eq!(logs.prose_lines(), 0);
+            assert_eq!(logs.prose_lines, 0);
             logs.into_memories()
         }
     }
@@ -217,7 +217,7 @@ fn document_type_follows_title_or_name() {
     let read = |text: &str, named| {
         let mut logs = MarkdownLogs::default();
         let is_one = logs.add(text, named);
-        let prose = logs.prose_lines();
+        let prose = logs.prose_lines;
         (is_one, logs.into_memories().into_iter().map(|memory| memory.content).collect::<Vec<_>>(), prose)
     };
     assert_eq!(read(log, None), (false, vec![], 0));

@@ -141,11 +141,11 @@ impl ExportReader {
             }
             ExportSource::Logs(logs, files, bytes) => {
                 (self.files, self.bytes) = (files.len().max(1), bytes);
-                if logs.prose_lines() > 0 {
-                    let prose = count_with_unit(logs.prose_lines() as u64, "line");
+                if logs.prose_lines > 0 {
+                    let prose = count_with_unit(logs.prose_lines as u64, "line");
                     self.problems.push(format!("skipped {prose} that people wrote; copy such files instead"));
                 }
-                self.rejected.extend(logs.unusable_fields().iter().map(|odd| format!("{odd}: {IGNORED_FIELD}")));
+                self.rejected.extend(logs.unusable_fields.iter().map(|odd| format!("{odd}: {IGNORED_FIELD}")));
                 for memory in logs.into_memories() {
                     let place = format!("{} of {}", memory.at, memory.path);
                     self.add_memory(Ok(memory), || place)?;
