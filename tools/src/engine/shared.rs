@@ -1,7 +1,5 @@
 //! Several engines on one store in a process: one writes, the others answer in parallel.
 
-use std::path::PathBuf;
-
 use schema::files::database::LockTimeout;
 use schema::files::file_stamp::file_identity;
 use schema::files::layout::Layout;
@@ -17,7 +15,7 @@ use crate::index::VectorCache;
 /// The shared part of engines on one store. An engine opened from it keeps the settings of the first.
 #[derive(Debug, Clone)]
 pub struct SharedEngine {
-    project: PathBuf,
+    layout: Layout,
     databases: DatabaseFiles,
     session_id: Option<String>,
     loaded: LoadedSettings,
@@ -36,7 +34,7 @@ impl Engine {
     /// The shared part; `None` if rows or index are only in memory.
     pub fn share(&self) -> Option<SharedEngine> {
         self.is_shared().then(|| SharedEngine {
-            project: self.store.layout().project().to_owned(),
+            layout: self.store.layout().clone(),
             databases: database_files(self.store.layout()),
             session_id: Some(self.session_id.clone()),
             loaded: self.loaded.clone(),
@@ -51,30 +49,24 @@ impl SharedEngine {
     /// Opens another engine. It must not index files. If a database was replaced, opening fails, because the indexing
     /// process fills the new one.
     pub fn open_reader(&self) -> Result<Engine, ToolError> {
-        let layout = Layout::new(&self.project);
         // Asked before, so that opening does not create a missing one, and after it.
-        self.verify_databases(&layout)?;
-        let engine = self.open_engine()?;
-        self.verify_databases(&layout)?;
-        Ok(engine)
-    }
-
-    fn verify_databases(&self, layout: &Layout) -> Result<(), ToolError> {
-        if database_files(layout) == self.databases {
-            return Ok(());
-        }
-        Err(ToolError::Unavailable("a database was replaced".to_owned()))
-    }
-
-    fn open_engine(&self) -> Result<Engine, ToolError> {
-        let store = Store::open(&self.project, LockTimeout::Server)?;
+        self.verify_databases()?;
+        let store = Store::open(self.layout.project(), LockTimeout::Server)?;
         let (session_id, loaded, model) = (self.session_id.clone(), self.loaded.clone(), self.model.clone());
         let mut engine = Engine::open_as(store, session_id, loaded, model, open_index)?;
         engine.index.share_vectors(&self.vector_cache);
         engine.find_renamed_in_background();
         let own = std::mem::replace(&mut engine.repair_messages, self.repair_messages.clone());
         own.all().into_iter().for_each(|message| engine.repair_messages.add(message));
+        self.verify_databases()?;
         Ok(engine)
+    }
+
+    fn verify_databases(&self) -> Result<(), ToolError> {
+        if database_files(&self.layout) == self.databases {
+            return Ok(());
+        }
+        Err(ToolError::Unavailable("a database was replaced".to_owned()))
     }
 }
 
