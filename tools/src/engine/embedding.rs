@@ -52,24 +52,21 @@ impl Engine {
     /// Does one step of index maintenance, which takes some milliseconds, and returns whether there is more. Does nothing
     /// while another process indexes.
     pub fn merge_step(&mut self) -> Result<bool, ToolError> {
-        if !self.is_writable() {
-            return Ok(false);
-        }
-        self.with_repair(|engine| match engine.index.lock(IndexLockWait::Short)? {
-            Some(lock) => engine.index.merge_step(&lock),
-            None => Ok(false),
-        })
+        self.with_repair(Self::merge_once)
     }
 
     /// Repeats the step until nothing is left or it is stopped.
     pub(super) fn merge_segments(&mut self, control: &Control<'_>) -> Result<(), ToolError> {
-        while self.is_writable() && !control.is_cancelled() {
-            let Some(lock) = self.index.lock(IndexLockWait::Short)? else { return Ok(()) };
-            if !self.index.merge_step(&lock)? {
-                return Ok(());
-            }
-        }
+        while !control.is_cancelled() && self.merge_once()? {}
         Ok(())
+    }
+
+    fn merge_once(&mut self) -> Result<bool, ToolError> {
+        if !self.is_writable() {
+            return Ok(false);
+        }
+        let Some(lock) = self.index.lock(IndexLockWait::Short)? else { return Ok(false) };
+        self.index.merge_step(&lock)
     }
 
     /// Stores the vectors that a job made. `false` means that another process indexes: try again.
@@ -131,7 +128,7 @@ impl Engine {
 
     /// Tests a remote embedder with one word. `None` if the embedder is local or off.
     pub fn probe_embedder(&self) -> Option<Result<(), String>> {
-        let model = self.model.as_ref().filter(|model| model.embedder.location() == EmbeddingLocation::Remote)?;
+        let model = self.remote_model()?;
         let made = model.embedder.prepare().and_then(|()| model.embedder.embed_query(PROBE));
         let is_comparable = |vector: &Vector| vector.is_some().then_some(()).ok_or_else(|| NO_VECTOR.to_owned());
         Some(made.map_err(|error| join_causes(&error)).and_then(|vector| is_comparable(&vector)))
@@ -139,10 +136,7 @@ impl Engine {
 
     /// Requests the vectors of a question before a search, so that other searches are not blocked; `None` if no request is needed.
     pub(super) fn query_vector(&self, input: &SearchInput) -> Result<Option<QueryVector>, ToolError> {
-        let Some(model) = self.model.as_ref().filter(|_| self.embedding_location() == Some(EmbeddingLocation::Remote))
-        else {
-            return Ok(None);
-        };
+        let Some(model) = self.remote_model() else { return Ok(None) };
         let is_comparable =
             model.embedder.readiness().is_ok() && self.index.is_current_model(model.embedder.identity())?;
         if !is_comparable || Query::parse_literal(&input.query).is_empty() {
@@ -154,6 +148,10 @@ impl Engine {
             (text.to_owned(), self.loaded.sanitizer.clean(&beginning).text.into_owned())
         });
         Ok(Some(model.request_vectors(phrasings)))
+    }
+
+    fn remote_model(&self) -> Option<&EmbeddingModel> {
+        self.model.as_ref().filter(|model| model.embedder.location() == EmbeddingLocation::Remote)
     }
 
     fn embedding_location(&self) -> Option<EmbeddingLocation> {
@@ -179,7 +177,7 @@ impl Engine {
             return Ok(EmbeddingStep::Done);
         };
         if model.embedder.readiness().is_err() {
-            return Ok(EmbeddingStep::Job(EmbeddingJob::prepare(model)));
+            return Ok(EmbeddingStep::Job(EmbeddingJob { model, texts: Vec::new(), _lock: None }));
         }
         let own = match FileLock::acquire(&self.store.layout().embedding_lock(), Duration::ZERO) {
             Ok(own) => own,
@@ -188,13 +186,13 @@ impl Engine {
                     !self.index.is_current_model(model.embedder.identity())? || self.index.has_pending_vectors()?;
                 return Ok(if waits { EmbeddingStep::LockedElsewhere } else { EmbeddingStep::Done });
             }
-            Err(error) => return Err(ToolError::Unavailable(crate::error::join_causes(&error))),
+            Err(error) => return Err(ToolError::Unavailable(join_causes(&error))),
         };
         let Some(EmbeddingBatch { outcome: worked, texts }) = self.gather_texts(&model)? else {
             return Ok(EmbeddingStep::Done);
         };
         Ok(match texts.is_empty() {
-            false => EmbeddingStep::Job(EmbeddingJob::embed(model, texts, own)),
+            false => EmbeddingStep::Job(EmbeddingJob { model, texts, _lock: Some(own) }),
             true if worked.has_more => EmbeddingStep::More,
             true => EmbeddingStep::Done,
         })
@@ -216,7 +214,7 @@ impl Engine {
         let identity = model.embedder.identity();
         let found = self.index.coverage()?;
         // Vectors of another model are useless.
-        let EmbeddingCoverage { documents, with_vector, without, refused, pending: waiting } =
+        let EmbeddingCoverage { documents, with_vector, without, refused, pending } =
             match self.index.is_current_model(identity)? {
                 true => found,
                 false => EmbeddingCoverage {
@@ -234,7 +232,7 @@ impl Engine {
             provider: identity.provider.clone(),
             model: Some(identity.model.clone()),
             coverage: (share * 1000.0).round() / 1000.0,
-            pending: waiting,
+            pending,
             without,
         };
         Ok(())

@@ -7,11 +7,11 @@ use crate::embed::{EmbedError, EmbeddingModel, EmbeddingResult, ModelIdentity};
 /// Work for another thread: prepare an embedder, or embed texts.
 #[derive(Debug)]
 pub struct EmbeddingJob {
-    model: EmbeddingModel,
+    pub(super) model: EmbeddingModel,
     /// Empty if the embedder must be prepared first.
-    texts: Vec<([u8; 32], String)>,
+    pub(super) texts: Vec<([u8; 32], String)>,
     /// Keeps other processes from requesting the same vectors.
-    _lock: Option<FileLock>,
+    pub(super) _lock: Option<FileLock>,
 }
 
 /// Results by the hashes of the texts.
@@ -22,14 +22,6 @@ pub struct EmbeddedTexts {
 }
 
 impl EmbeddingJob {
-    pub(super) fn prepare(model: EmbeddingModel) -> Self {
-        Self { model, texts: Vec::new(), _lock: None }
-    }
-
-    pub(super) fn embed(model: EmbeddingModel, texts: Vec<([u8; 32], String)>, lock: FileLock) -> Self {
-        Self { model, texts, _lock: Some(lock) }
-    }
-
     /// Runs the job, which may take a minute. Records an error, and returns whether it differs from the last one.
     pub fn run(self) -> Result<EmbeddedTexts, FailedJob> {
         let outcome = self.embed_texts();
