@@ -88,7 +88,8 @@ impl Engine {
         if selected.is_unlimited() {
             self.delete_everything_else(extent)?;
         }
-        let logs = log_paths(&selected.rows);
+        let logs: BTreeSet<&str> = selected.rows.iter().map(|row| row.path.as_str()).collect();
+        let logs = Vec::from_iter(logs);
         let scope = if selected.is_unlimited() { CompactScope::All } else { CompactScope::Sources(&logs) };
         let mut forgot = self.remove_traces_or_report(old, scope)?;
         let changed = own.len() - deleted;
@@ -116,12 +117,11 @@ impl Engine {
     fn delete_everything_else(&mut self, extent: ForgetExtent) -> Result<(), ToolError> {
         let layout = self.store.layout().clone();
         let mut files = vec![layout.hook_log_file(), layout.hook_times_file()];
-        for folder in [layout.track_dir(), layout.spool_dir()]
-            .into_iter()
-            .filter(|folder| store_file::verify(&folder.join("file")).is_ok())
-        {
-            let listing = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-            files.extend(listing.map(|item| item.path()));
+        for folder in [layout.track_dir(), layout.spool_dir()] {
+            if store_file::verify(&folder.join("file")).is_ok() {
+                let listing = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+                files.extend(listing.map(|item| item.path()));
+            }
         }
         if extent == ForgetExtent::Everything {
             let notes = layout
@@ -253,12 +253,4 @@ impl Engine {
         };
         Ok(track_buffer::rewrite_uses(self.store.layout(), None, &edit)?)
     }
-}
-
-/// The distinct files of these memories.
-fn log_paths(rows: &[MemoryRow]) -> Vec<&str> {
-    let mut files: Vec<&str> = rows.iter().map(|row| row.path.as_str()).collect();
-    files.sort_unstable();
-    files.dedup();
-    files
 }
