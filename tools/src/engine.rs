@@ -6,9 +6,6 @@ mod code_changes;
 mod compact;
 mod curate;
 mod day_summaries;
-mod details;
-mod disk_usage;
-mod edit;
 mod embedding;
 mod embedding_job;
 mod evidence;
@@ -16,6 +13,7 @@ mod file_access;
 mod forget;
 mod get;
 mod history;
+mod ids;
 mod insights;
 mod load;
 mod logs;
@@ -45,19 +43,16 @@ use schema::files::layout::Layout;
 use schema::host::code::anchored::checkout_root;
 use schema::host::code::changes::ChangeDetector;
 use schema::host::code::renamed::{ListingPlace, RenamedFiles};
-use schema::host::hook::SessionSource;
 use schema::intake::capture::{CaptureOutcome, append_notes, commit, commit_all};
 use schema::intake::drain::drain;
 use schema::intake::prepare::PreparedMemory;
-use schema::intake::queue::RecalledMemory;
 use schema::intake::spool;
-use schema::log::LogKind;
 use schema::model::moment::Moment;
 use schema::model::state_note::StateNote;
 use schema::settings::{self, LoadedSettings, Settings};
 use schema::store::hook_log;
 use schema::store::{Locator, MemoryFilter, MemoryRow, Store, StoreAccess, has_less_space_than};
-use schema::tool::{LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, StatsOutput};
+use schema::tool::{ReindexInput, ReindexOutput, SaveInput, SaveOutput};
 
 use crate::control::Control;
 use crate::curation::residue;
@@ -70,9 +65,7 @@ use crate::search::append_notice;
 #[cfg(test)]
 mod tests;
 
-pub use curate::ConfirmedMemory;
-pub use disk_usage::DiskUsage;
-pub use edit::EditedMemory;
+pub use curate::{ConfirmedMemory, EditedMemory};
 pub use embedding::EmbeddingStep;
 pub use embedding_job::{EmbeddedTexts, EmbeddingJob, FailedJob};
 pub use forget::{ForgetExtent, ForgetOutcome, OldDatabases};
@@ -86,7 +79,7 @@ pub use shared::SharedEngine;
 pub use tasks::{Task, TaskState};
 pub use team::{ShareOptions, TeamFinding, TeamOutcome, personal_data};
 pub use team_exchange::TeamLine;
-pub use usage::{FilteredUsage, StoreUsage};
+pub use usage::{DiskUsage, FilteredUsage, StoreUsage};
 
 /// Events imported from the spool in one batch.
 const MAX_DRAINED: usize = 10_000;
@@ -168,7 +161,8 @@ impl Engine {
         model: Option<EmbeddingModel>,
         open_index: impl FnOnce(&Store, &RepairMessages) -> Result<Index, ToolError>,
     ) -> Result<Self, ToolError> {
-        let repair_messages = RepairMessages::from_messages(&store.take_messages());
+        let repair_messages = RepairMessages::default();
+        store.take_messages().into_iter().for_each(|message| repair_messages.add(message));
         if *store.access() == StoreAccess::Full
             && let Err(error) = residue::remove_partial_files(&store)
         {
@@ -301,27 +295,6 @@ impl Engine {
         self.store.is_current() && self.index.is_current()
     }
 
-    /// Returns the brief of a session that would start now.
-    pub fn brief(&mut self) -> Result<Option<String>, ToolError> {
-        self.brief_for(SessionSource::Startup, "", None)
-    }
-
-    /// Returns the brief that a session would get now, of at most `size` characters if it is given.
-    pub fn brief_for(
-        &mut self,
-        source: SessionSource,
-        session_id: &str,
-        size: Option<usize>,
-    ) -> Result<Option<String>, ToolError> {
-        self.with_repair(|engine| load::brief_for(&engine.store, &engine.checkout, source, session_id, size))
-    }
-
-    pub fn load(&mut self, input: &LoadInput) -> Result<LoadOutput, ToolError> {
-        let mut output = load::load_memory(self.store.layout(), input, &Moment::now())?;
-        self.add_notice(&mut output.notice);
-        Ok(output)
-    }
-
     pub fn save(&mut self, input: &SaveInput) -> Result<SaveOutput, ToolError> {
         let prepared = self.prepare(input)?;
         self.with_repair(|engine| {
@@ -371,24 +344,6 @@ impl Engine {
         self.store.locator()
     }
 
-    /// The few memories that match a prompt well.
-    pub fn recall(&mut self, prompt: &str, session_id: &str) -> Result<Vec<RecalledMemory>, ToolError> {
-        let min_score = self.loaded.settings.recall_min_score;
-        self.with_repair(|engine| {
-            recall::recall_memories(&mut engine.store, &mut engine.index, prompt, session_id, min_score)
-        })
-    }
-
-    pub fn stats(&mut self) -> Result<StatsOutput, ToolError> {
-        self.with_repair(|engine| {
-            let mut output = stats::collect_stats(&engine.store, &engine.index, &engine.repair_messages.all())?;
-            // A full disk, which is reported elsewhere, also fails the truncation.
-            output.problems.extend(engine.truncate_long_wals().unwrap_or_default());
-            engine.add_embedding_stats(&mut output)?;
-            Ok(output)
-        })
-    }
-
     /// `memory_reindex`. Reports each file and then each batch of vectors, and may be stopped before each.
     pub fn reindex(&mut self, input: &ReindexInput, control: &mut Control<'_>) -> Result<ReindexOutput, ToolError> {
         self.with_repair(|engine| {
@@ -402,22 +357,12 @@ impl Engine {
 
     /// The newest memories that match a filter.
     pub fn list(&mut self, filter: &MemoryFilter, limit: usize) -> Result<Vec<MemoryRow>, ToolError> {
-        self.with_repair(|engine| Ok(engine.store.rows().list(filter, limit)?))
-    }
-
-    /// The text of long-term memory or of a day, up to a limit.
-    pub fn log_text(&self, log: LogKind) -> Result<String, ToolError> {
-        logs::log_text(self.store.layout(), log)
-    }
-
-    /// All logs: long-term memory first, then days from the newest.
-    pub fn logs(&self) -> Result<Vec<LogKind>, ToolError> {
-        logs::list_logs(self.store.layout())
+        self.read_rows(|rows| rows.list(filter, limit))
     }
 
     /// Newest ids with this prefix.
     pub fn newest_ids(&mut self, beginning: &str, limit: usize) -> Result<Vec<String>, ToolError> {
-        self.with_repair(|engine| Ok(engine.store.rows().newest_ids(beginning, limit)?))
+        self.read_rows(|rows| rows.newest_ids(beginning, limit))
     }
 
     /// Repairs that were not reported yet.

@@ -36,7 +36,7 @@ struct ShownEdit<'e> {
 }
 
 pub(crate) fn run_edit(engine: &mut Engine, printer: &Printer, arguments: EditArguments) -> anyhow::Result<()> {
-    let before = engine.find_to_edit(&arguments.id)?;
+    let before = engine.find_by_prefix(&arguments.id)?;
     let edited = match arguments.text {
         Some(text) => engine.edit_text(&before, &text_or_stdin(text)?)?,
         None => {

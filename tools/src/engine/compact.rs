@@ -4,29 +4,25 @@ use schema::model::memory::MemoryId;
 use schema::tool::{GetOutput, SaveOutput, SearchOutput};
 
 use super::Engine;
-use super::get::SHORTEST;
+use super::ids::SHORTEST;
 use crate::error::ToolError;
 
 /// Characters of a local time without its seconds.
 const MINUTE: usize = "2026-01-28 10:30".len();
 
 impl Engine {
-    /// The shortest beginning of an id that no other id has, of at least 8 characters.
-    fn unique_beginning(&self, id: &str) -> Result<String, ToolError> {
+    /// Cuts an id to its shortest beginning that no other id has, of at least 8 characters.
+    fn shorten_id(&self, id: &mut String) -> Result<(), ToolError> {
         // The id of a copy begins with the id of the original.
         let is_copy = MemoryId::parse(id).is_none_or(|id| id.is_copy());
         for length in (SHORTEST..id.len()).step_by(4) {
             let Some(beginning) = id.get(..length).filter(|_| !is_copy) else { break };
             let memories = self.store.rows().ids_beginning_with(beginning)?.len();
             if memories + self.index.chunk_uids_beginning_with(beginning)?.len() == 1 {
-                return Ok(beginning.to_owned());
+                id.truncate(length);
+                break;
             }
         }
-        Ok(id.to_owned())
-    }
-
-    fn shorten_id(&self, id: &mut String) -> Result<(), ToolError> {
-        *id = self.unique_beginning(id)?;
         Ok(())
     }
 

@@ -1,9 +1,9 @@
-//! Changes existing memories: promotes, pins, replaces and confirms them.
+//! Changes existing memories: promotes, pins, edits, replaces and confirms them.
 
 use schema::host::code::anchored::CodePlace;
 use schema::host::code::changes::CodeChange;
 use schema::intake::capture::{CaptureOutcome, capture, confirmation};
-use schema::intake::prepare::{Destination, Draft};
+use schema::intake::prepare::{Destination, Draft, TEXT_LIMIT, prepare};
 use schema::log::LONG_TERM_FILE;
 use schema::model::code_anchor::CodeContext;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
@@ -25,17 +25,27 @@ pub struct ConfirmedMemory {
     pub files: Vec<String>,
 }
 
+/// A memory after its text was changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedMemory {
+    pub row: MemoryRow,
+    /// Number of secrets that were removed from the new text.
+    pub redactions: usize,
+    /// Whether the text is different from before.
+    pub is_changed: bool,
+}
+
 impl Engine {
     /// Makes a memory long-term: moves it from its log to `MEMORY.md` with its id. Session data stays in its log, and its
     /// text becomes a new memory of type `kind`.
     pub fn promote(&mut self, id: &str, kind: Option<MemoryType>) -> Result<MemoryRow, ToolError> {
-        let (id, row) = self.find_by_prefix(id)?;
+        let row = self.find_by_prefix(id)?;
+        let id = &row.memory.id;
         Self::require_own(&row)?;
         if row.path == LONG_TERM_FILE {
             return Ok(row);
         }
-        let long_term =
-            self.with_repair(|engine| Ok(engine.store.rows().find_same_conclusion(&row.memory, true)?))?;
+        let long_term = self.read_rows(|rows| rows.find_same_conclusion(&row.memory, true))?;
         match (kind.filter(|kind| *kind != row.memory.kind), long_term) {
             (Some(kind), _) if !kind.is_event() => self.promote_as(&row, kind),
             (Some(kind), _) => Err(ToolError::Invalid(format!("{kind} is session data: {CHOOSE}"))),
@@ -44,7 +54,7 @@ impl Engine {
             }
             (None, Some(same)) => Ok(same),
             (None, None) => {
-                let promoted = self.with_repair(|engine| Ok(revise::move_to_long_term(&mut engine.store, &id)?))?;
+                let promoted = self.with_repair(|engine| Ok(revise::move_to_long_term(&mut engine.store, id)?))?;
                 promoted.ok_or_else(|| not_found(id.as_str()))
             }
         }
@@ -65,7 +75,7 @@ impl Engine {
             self.with_repair(|engine| Ok(capture(&mut engine.store, draft.clone(), &engine.loaded.sanitizer)?))?;
         match captured {
             Some(CaptureOutcome::Saved { id, .. } | CaptureOutcome::Waiting { id, .. }) => {
-                Ok(self.find_by_prefix(id.as_str())?.1)
+                self.find_by_prefix(id.as_str())
             }
             Some(CaptureOutcome::Duplicate(row)) => Ok(*row),
             Some(CaptureOutcome::Forgotten) | None => {
@@ -76,11 +86,11 @@ impl Engine {
 
     /// Records that `new` replaces `old`, and returns `new`.
     pub fn supersede(&mut self, old: &str, new: &str) -> Result<MemoryRow, ToolError> {
-        let (old, new, row) = self.require_replaceable(old, new)?;
+        let (old, row) = self.require_replaceable(old, new)?;
         let is_new = row.memory.attributes.supersedes.is_none();
-        let row = self.edit_attributes(&new, |attributes| attributes.supersedes = Some(old.clone()))?;
+        let row = self.edit_attributes(&row.memory.id, |attributes| attributes.supersedes = Some(old.clone()))?;
         if is_new && row.superseded_by.is_none() && row.memory.kind.may_be_confirmed() {
-            self.confirm(new.as_str())?;
+            self.confirm(row.memory.id.as_str())?;
         }
         Ok(row)
     }
@@ -97,15 +107,16 @@ impl Engine {
     }
 
     /// Finds two memories, and fails if the second cannot replace the first.
-    fn require_replaceable(&mut self, old: &str, new: &str) -> Result<(MemoryId, MemoryId, MemoryRow), ToolError> {
-        let ((old, _), (new, row)) = (self.find_by_prefix(old)?, self.find_by_prefix(new)?);
+    fn require_replaceable(&mut self, old: &str, new: &str) -> Result<(MemoryId, MemoryRow), ToolError> {
+        let (old, row) = (self.find_by_prefix(old)?.memory.id, self.find_by_prefix(new)?);
+        let new = &row.memory.id;
         if let Some(other) = row.memory.attributes.supersedes.as_ref().filter(|other| **other != old) {
             return Err(ToolError::Invalid(format!("{new} already replaces {other}; a memory can replace only one")));
         }
-        if self.supersedes_transitively(&old, &new)? {
+        if self.supersedes_transitively(&old, new)? {
             return Err(ToolError::Invalid(format!("{old} replaces {new}: two memories cannot replace each other")));
         }
-        Ok((old, new, row))
+        Ok((old, row))
     }
 
     /// Saves the text that holds now instead of `old`, at the same place and with the same type.
@@ -127,15 +138,50 @@ impl Engine {
         Err(ToolError::Invalid(format!("{same} has this text already{hint}")))
     }
 
+    /// Replaces the text of a memory, which must still have the text of `before`. Its id, type, time and tags stay.
+    pub fn edit_text(&mut self, before: &MemoryRow, text: &str) -> Result<EditedMemory, ToolError> {
+        let id = &before.memory.id;
+        Self::require_own(before)?;
+        if text.trim().is_empty() {
+            return Err(ToolError::Invalid(format!("the new text is empty; `forget {id}` deletes the memory")));
+        }
+        if text.len() > TEXT_LIMIT {
+            let text = format!("the new text is {} bytes, over the limit of {TEXT_LIMIT}; shorten it", text.len());
+            return Err(ToolError::Invalid(text));
+        }
+        let draft = Draft::new("", before.memory.kind, text, before.memory.at);
+        let sanitizer = settings::load(self.store.layout()).sanitizer;
+        let prepared = prepare(draft, &sanitizer);
+        let private = || ToolError::Invalid("the new text is empty without its <private> parts".to_owned());
+        let prepared = prepared.ok_or_else(private)?;
+        let (content, redactions) = (&prepared.draft().content, prepared.redactions());
+        let is_changed = *content != before.memory.content;
+        if !is_changed {
+            return Ok(EditedMemory { row: before.clone(), redactions, is_changed });
+        }
+        self.forget_day_summaries(std::slice::from_ref(before))?;
+        let row = self.with_repair(|engine| Ok(revise::edit_content(&mut engine.store, before, content)?))?;
+        let changed = || {
+            let text = format!("another program changed or deleted {id} in {} meanwhile; run this again", before.path);
+            ToolError::Unavailable(text)
+        };
+        let row = row.ok_or_else(changed)?;
+        if redactions > 0 {
+            self.store.with_transaction(|rows| rows.add_redactions(redactions))?;
+        }
+        Ok(EditedMemory { row, redactions, is_changed })
+    }
+
     /// Pins or unpins a memory. Cleanup keeps pinned memories.
     pub fn set_pinned(&mut self, id: &str, pinned: bool) -> Result<MemoryRow, ToolError> {
-        let (id, _) = self.find_by_prefix(id)?;
+        let id = self.find_by_prefix(id)?.memory.id;
         self.edit_attributes(&id, |attributes| attributes.pinned = pinned)
     }
 
     /// Notes that a memory, given by a prefix of its id, still holds.
     pub fn confirm(&mut self, beginning: &str) -> Result<ConfirmedMemory, ToolError> {
-        let (id, row) = self.find_by_prefix(beginning)?;
+        let row = self.find_by_prefix(beginning)?;
+        let id = &row.memory.id;
         if !row.memory.kind.may_be_confirmed() {
             let text = format!("{id} is a {}; only conclusions such as decisions can be confirmed", row.memory.kind);
             return Err(ToolError::Invalid(text));
@@ -156,7 +202,7 @@ impl Engine {
             false => CodeContext::default(),
         };
         let change = StateChange::Confirmed(confirmation(&self.session_id, &code));
-        self.append_notes(&[StateNote { about: id, at: Moment::now(), change }])?;
+        self.append_notes(&[StateNote { about: id.clone(), at: Moment::now(), change }])?;
         Ok(ConfirmedMemory { row, files: code.anchors.into_iter().map(|anchor| anchor.path).collect() })
     }
 
@@ -165,7 +211,7 @@ impl Engine {
         id: &MemoryId,
         edit: impl Fn(&mut MemoryAttributes),
     ) -> Result<MemoryRow, ToolError> {
-        Self::require_own(&self.find_by_prefix(id.as_str())?.1)?;
+        Self::require_own(&self.find_by_prefix(id.as_str())?)?;
         let row = self.with_repair(|engine| Ok(revise::edit_attributes(&mut engine.store, id, &edit)?))?;
         row.ok_or_else(|| not_found(id.as_str()))
     }
@@ -178,7 +224,7 @@ impl Engine {
                 return Ok(true);
             }
             seen.push(at.clone());
-            let row = self.with_repair(|engine| Ok(engine.store.rows().by_id(&at)?))?;
+            let row = self.read_rows(|rows| rows.by_id(&at))?;
             match row.and_then(|row| row.memory.attributes.supersedes).filter(|next| !seen.contains(next)) {
                 Some(next) => at = next,
                 None => return Ok(false),
@@ -187,10 +233,9 @@ impl Engine {
     }
 
     /// Finds the memory by a prefix of its id.
-    pub(super) fn find_by_prefix(&mut self, beginning: &str) -> Result<(MemoryId, MemoryRow), ToolError> {
+    pub fn find_by_prefix(&mut self, beginning: &str) -> Result<MemoryRow, ToolError> {
         let id = MemoryId::parse(&self.resolve_id(beginning)?).ok_or_else(|| not_found(beginning))?;
-        let row = self.with_repair(|engine| engine.store.rows().by_id(&id)?.ok_or_else(|| not_found(beginning)))?;
-        Ok((id, row))
+        self.read_rows(|rows| rows.by_id(&id))?.ok_or_else(|| not_found(beginning))
     }
 }
 
@@ -224,7 +269,7 @@ mod tests {
         let ids = ["first", "second", "third"].map(|text| save_text(&mut engine, MemoryType::Decision, text));
         engine.supersede(&ids[0], &ids[1]).unwrap();
         engine.supersede(&ids[1], &ids[2]).unwrap();
-        assert_eq!(engine.find_by_prefix(&ids[0]).unwrap().1.superseded_by.unwrap().as_str(), ids[1]);
+        assert_eq!(engine.find_by_prefix(&ids[0]).unwrap().superseded_by.unwrap().as_str(), ids[1]);
         for (old, new) in [(2, 0), (1, 0), (0, 0), (0, 2)] {
             let refused = engine.supersede(&ids[old], &ids[new]);
             assert!(matches!(refused, Err(ToolError::Invalid(_))), "{old} {new}: {refused:?}");
@@ -240,7 +285,7 @@ mod tests {
         assert!(matches!(engine.promote(&id, Some(MemoryType::Error)), Err(ToolError::Invalid(_))));
         let row = engine.promote(&id, Some(MemoryType::Preference)).unwrap();
         assert_eq!((row.path.as_str(), row.memory.kind), (LONG_TERM_FILE, MemoryType::Preference));
-        assert_eq!(engine.find_by_prefix(&id).unwrap().1.memory.kind, MemoryType::UserPrompt);
+        assert_eq!(engine.find_by_prefix(&id).unwrap().memory.kind, MemoryType::UserPrompt);
         let decision = save_text(&mut engine, MemoryType::Decision, "ship on Fridays");
         assert_eq!(engine.promote(&decision[..8], None).unwrap().memory.id.as_str(), decision);
         assert!(engine.set_pinned(&decision, true).unwrap().memory.attributes.pinned);

@@ -245,7 +245,7 @@ mod tests {
             summaries(engine).into_iter().map(|row| row.memory.content + "\n").collect()
         };
         assert!(!texts(&mut engine).contains("Redis"), "{}", texts(&mut engine));
-        let row = engine.find_to_edit(&new).unwrap();
+        let row = engine.find_by_prefix(&new).unwrap();
         engine.edit_text(&row, "Cache the tokens in Valkey").unwrap();
         assert_eq!(summaries(&mut engine), []);
     }

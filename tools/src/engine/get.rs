@@ -1,92 +1,109 @@
-//! `memory_get`: a full hit, or lines of a memory file.
+//! `memory_get`: a full hit, also of the personal memory, or lines of a memory file.
 
-use schema::host::code::changes::{ChangeDetector, CodeChange};
+use schema::host::code::changes::{CodeChange, CodeChanges};
 use schema::log::{LogKind, find_entry};
 use schema::model::code_anchor::ANCHORS;
 use schema::model::memory::{Memory, MemoryId};
 use schema::model::moment::Moment;
 use schema::model::state_note::Standing;
-use schema::store::{CatchUpOutcome, MemoryRow, Store, StoreAccess};
+use schema::store::{CatchUpOutcome, MemoryRow, Store};
 use schema::tool::{GetInput, GetOutput, MemoryDetails};
-use serde_json::{Map, Value};
 
+use super::Engine;
 use super::evidence::evidence_of;
 use super::file_access::{FileText, confine_path, display_path, max_bytes, read_file};
+use super::ids::{comparable_id, only_match, resolve_id};
+use super::personal::holds_everywhere;
 use crate::error::ToolError;
 use crate::index::{ChunkRow, Index, IndexLockWait};
 
-pub(super) fn get(
-    store: &mut Store,
-    index: &Index,
-    detector: &mut ChangeDetector,
-    input: &GetInput,
-) -> Result<GetOutput, ToolError> {
-    let limit = max_bytes(input.max_tokens)?;
-    match (&input.id, &input.path) {
-        (Some(id), None) => {
-            let (row_id, output) = get_by_id(store, index, detector, id.trim(), limit)?;
-            if let Some(id) = row_id.filter(|_| *store.access() == StoreAccess::Full) {
-                // The read counter is optional, so a lock held by another process is no reason to fail.
-                let _ = store.rows().record_access(&id, &Moment::now());
-            }
-            Ok(output)
+impl Engine {
+    /// `memory_get`, also for the ids of personal hits.
+    pub fn get(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
+        let found = self.get_of_project(input);
+        if let Err(ToolError::NotFound(_)) = found
+            && let Ok(Some(personal)) = self.personal()
+            && let Some(id) = &input.id
+            && let Ok(row) = personal.find_by_prefix(id)
+            && holds_everywhere(&row)
+        {
+            let root = personal.store.layout().project().to_owned();
+            let output = personal.get_of_project(input)?;
+            return Ok(GetOutput { path: root.join(&output.path).to_string_lossy().into_owned(), ..output });
         }
-        (None, Some(path)) => get_by_path(store, path, input.from, input.lines, limit),
-        (Some(_), Some(_)) => Err(ToolError::Invalid("give either id or path, not both".to_owned())),
-        (None, None) => Err(ToolError::Invalid("give the id of a search hit or the path of a file".to_owned())),
+        found
     }
-}
 
-/// Returns a chunk, or a memory with its id.
-pub(super) fn get_by_id(
-    store: &mut Store,
-    index: &Index,
-    detector: &mut ChangeDetector,
-    id: &str,
-    limit: usize,
-) -> Result<(Option<MemoryId>, GetOutput), ToolError> {
-    if let Some(chunk) = find_chunk(store, index, &comparable_id(id))? {
-        let FileText { text, notice } = read_file(store.layout(), &chunk.path)?;
-        let total_lines = count_lines(&text);
-        let (content, rest) = truncate(chunk.text, "the rest is in the file; open it by path", limit);
-        let notice = join_notices([notice, rest]);
-        let (start_line, end_line) = (chunk.start_line, chunk.end_line);
-        let path = display_path(&chunk.path);
-        return Ok((None, GetOutput { path, start_line, end_line, total_lines, content, memory: None, notice }));
+    /// A memory or a passage with its whole text, without counting it as opened.
+    pub fn peek_details(&mut self, id: &str) -> Result<GetOutput, ToolError> {
+        self.with_repair(|engine| Ok(engine.get_by_id(id.trim(), usize::MAX)?.1))
     }
-    let missing = || {
-        ToolError::NotFound(format!(
-            "there is no memory with the id {id:?}; it may have been edited or deleted, so search again"
-        ))
-    };
-    let parsed = resolve_id(store, id)?.ok_or_else(missing)?;
-    let row = refreshed_row(store, &parsed)?.ok_or_else(missing)?;
-    let (start_line, end_line) = store.locator().find_lines(&row);
-    let (total_lines, notice) = match read_file(store.layout(), &row.path) {
-        Ok(FileText { text, notice }) => (count_lines(&text), notice),
-        Err(_) => (end_line, None),
-    };
-    let waits = row
-        .is_pending()
-        .then(|| "another program is writing the file; the memory is added when it has finished".to_owned());
-    detector.begin();
-    let changes = detector.changes(store.rows(), &row)?;
-    let confirmed = store.rows().last_confirmation(&row.memory.id)?;
-    let standing = store.rows().standing(&row)?;
-    let memory = Some(MemoryDetails {
-        evidence: evidence_of(store.rows(), &mut store.locator(), &row)?,
-        code: changes.anchors.iter().map(CodeChange::describe).collect(),
-        standing: Some(standing)
-            .filter(|standing| *standing > Standing::Noted)
-            .map(|standing| standing.name().to_owned()),
-        confirmed_at: confirmed.map(|(at, _)| at.local_second().replace('T', " ")),
-        ..memory_details(&row)
-    });
-    let changed = changes.summary().map(|text| format!("{text}; {CONFIRM}"));
-    let (content, rest) = truncate(row.memory.content, "the rest is in the file; open it by path", limit);
-    let notice = join_notices([notice, waits, rest, changed]);
-    let path = display_path(&row.path);
-    Ok((Some(parsed), GetOutput { path, start_line, end_line, total_lines, content, memory, notice }))
+
+    /// The only id with this prefix. A prefix of no id is returned unchanged.
+    pub fn resolve_id(&mut self, beginning: &str) -> Result<String, ToolError> {
+        let beginning = beginning.trim();
+        let ids = self.read_rows(|rows| {
+            let ids = rows.ids_beginning_with(beginning)?;
+            if ids.is_empty() { rows.ids_beginning_with(&comparable_id(beginning)) } else { Ok(ids) }
+        })?;
+        Ok(only_match(beginning, ids)?.unwrap_or_else(|| beginning.to_owned()))
+    }
+
+    fn get_of_project(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
+        self.with_repair(|engine| {
+            let limit = max_bytes(input.max_tokens)?;
+            match (&input.id, &input.path) {
+                (Some(id), None) => {
+                    let (row_id, output) = engine.get_by_id(id.trim(), limit)?;
+                    if let Some(id) = row_id.filter(|_| engine.is_writable()) {
+                        // The read counter is optional, so a lock held by another process is no reason to fail.
+                        let _ = engine.store.rows().record_access(&id, &Moment::now());
+                    }
+                    Ok(output)
+                }
+                (None, Some(path)) => get_by_path(&engine.store, path, input, limit),
+                (Some(_), Some(_)) => Err(ToolError::Invalid("give either id or path, not both".to_owned())),
+                (None, None) => Err(ToolError::Invalid("give the id of a search hit or the path of a file".to_owned())),
+            }
+        })
+    }
+
+    /// Returns a chunk, or a memory with its id.
+    fn get_by_id(&mut self, id: &str, limit: usize) -> Result<(Option<MemoryId>, GetOutput), ToolError> {
+        let Self { store, index, change_detector: detector, .. } = self;
+        if let Some(chunk) = find_chunk(store, index, &comparable_id(id))? {
+            let FileText { text, notice } = read_file(store.layout(), &chunk.path)?;
+            let total_lines = text.lines().count();
+            let (content, rest) = truncate(chunk.text, "the rest is in the file; open it by path", limit);
+            let notice = join_notices([notice, rest]);
+            let (start_line, end_line) = (chunk.start_line, chunk.end_line);
+            let path = display_path(&chunk.path);
+            return Ok((None, GetOutput { path, start_line, end_line, total_lines, content, memory: None, notice }));
+        }
+        let missing = || {
+            ToolError::NotFound(format!(
+                "there is no memory with the id {id:?}; it may have been edited or deleted, so search again"
+            ))
+        };
+        let parsed = resolve_id(store, id)?.ok_or_else(missing)?;
+        let row = refreshed_row(store, &parsed)?.ok_or_else(missing)?;
+        let (start_line, end_line) = store.locator().find_lines(&row);
+        let (total_lines, notice) = match read_file(store.layout(), &row.path) {
+            Ok(FileText { text, notice }) => (text.lines().count(), notice),
+            Err(_) => (end_line, None),
+        };
+        let waits = row
+            .is_pending()
+            .then(|| "another program is writing the file; the memory is added when it has finished".to_owned());
+        detector.begin();
+        let changes = detector.changes(store.rows(), &row)?;
+        let memory = Some(memory_details(store, &changes, &row)?);
+        let changed = changes.summary().map(|text| format!("{text}; {CONFIRM}"));
+        let (content, rest) = truncate(row.memory.content, "the rest is in the file; open it by path", limit);
+        let notice = join_notices([notice, waits, rest, changed]);
+        let path = display_path(&row.path);
+        Ok((Some(parsed), GetOutput { path, start_line, end_line, total_lines, content, memory, notice }))
+    }
 }
 
 /// The next step if code changed.
@@ -104,67 +121,36 @@ fn find_chunk(store: &Store, index: &Index, id: &str) -> Result<Option<ChunkRow>
     }
 }
 
-/// The fewest characters of an id that stand for it. The brief shows as many.
-pub(super) const SHORTEST: usize = 8;
-
-/// The id that is given whole or by its beginning, if there is a memory with it.
-pub(super) fn resolve_id(store: &Store, id: &str) -> Result<Option<MemoryId>, ToolError> {
-    let rows = store.rows();
-    let Some(parsed) = MemoryId::parse(id) else { return Ok(None) };
-    if id.len() < MemoryId::SHORTEST_BEGINNING || rows.by_id(&parsed)?.is_some() {
-        return Ok(rows.by_id(&parsed)?.map(|_| parsed));
-    }
-    let id = &comparable_id(id);
-    Ok(only_match(id, rows.ids_beginning_with(id)?)?.and_then(|only| MemoryId::parse(&only)))
-}
-
-/// An id as it is stored: hexadecimal digits are lower-case.
-pub(super) fn comparable_id(id: &str) -> String {
-    let is_hex = id.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_hex { id.to_ascii_lowercase() } else { id.to_owned() }
-}
-
-/// The only one of these ids, all with the same beginning, or the one that is the beginning itself.
-pub(super) fn only_match(beginning: &str, ids: Vec<String>) -> Result<Option<String>, ToolError> {
-    if let [first, second, ..] = &ids[..]
-        && first != beginning
-    {
-        let text = format!("{beginning:?} matches {first} and {second}: give more characters of the id");
-        return Err(ToolError::Invalid(text));
-    }
-    Ok(ids.into_iter().next())
-}
-
-fn memory_details(row: &MemoryRow) -> MemoryDetails {
-    let state = &row.state;
-    MemoryDetails {
+fn memory_details(store: &Store, changes: &CodeChanges, row: &MemoryRow) -> Result<MemoryDetails, ToolError> {
+    let confirmed = store.rows().last_confirmation(&row.memory.id)?;
+    let standing = store.rows().standing(row)?;
+    let (attributes, state) = (&row.memory.attributes, &row.state);
+    let displayed = |at: Moment| at.local_second().replace('T', " ");
+    let mut metadata = attributes.metadata.clone();
+    // The details describe the anchors in words.
+    metadata.remove(ANCHORS);
+    Ok(MemoryDetails {
         kind: row.memory.kind,
-        date: row.memory.at.local_second().replace('T', " "),
+        date: displayed(row.memory.at),
         session_id: row.memory.session_id.clone(),
-        also: row.memory.attributes.also.clone(),
-        metadata: without_anchors(row.memory.attributes.metadata.clone()),
-        supersedes: row.memory.attributes.supersedes.as_ref().map(ToString::to_string),
+        also: attributes.also.clone(),
+        metadata,
+        supersedes: attributes.supersedes.as_ref().map(ToString::to_string),
         superseded_by: row.superseded_by.as_ref().map(ToString::to_string),
-        auto: row.memory.attributes.auto,
-        source: row.memory.attributes.source.as_ref().map(ToString::to_string),
-        evidence: None,
-        code: Vec::new(),
-        standing: None,
-        confirmed_at: None,
+        auto: attributes.auto,
+        source: attributes.source.as_ref().map(ToString::to_string),
+        evidence: evidence_of(store.rows(), &mut store.locator(), row)?,
+        code: changes.anchors.iter().map(CodeChange::describe).collect(),
+        standing: (standing > Standing::Noted).then(|| standing.name().to_owned()),
+        confirmed_at: confirmed.map(|(at, _)| displayed(at)),
         state: row
             .shared_state(&Moment::now())
             .map(|state| format!("shared, {}", state.name()))
             .or(state.phase.name().map(str::to_owned)),
         settled_by: state.settled_by.clone(),
         repeats: state.repeats,
-        repeated_at: state.repeated_at.map(|at| at.local_second().replace('T', " ")),
-    }
-}
-
-/// The details describe the anchors in words.
-fn without_anchors(mut metadata: Map<String, Value>) -> Map<String, Value> {
-    metadata.remove(ANCHORS);
-    metadata
+        repeated_at: state.repeated_at.map(displayed),
+    })
 }
 
 /// The row, synchronised with its entry.
@@ -186,25 +172,19 @@ fn refreshed_row(store: &mut Store, id: &MemoryId) -> Result<Option<MemoryRow>, 
     Ok(Some(row))
 }
 
-fn get_by_path(
-    store: &Store,
-    path: &str,
-    from: Option<i64>,
-    lines: Option<i64>,
-    limit: usize,
-) -> Result<GetOutput, ToolError> {
-    let from = from.unwrap_or(1);
+fn get_by_path(store: &Store, path: &str, input: &GetInput, limit: usize) -> Result<GetOutput, ToolError> {
+    let from = input.from.unwrap_or(1);
     if from < 1 {
         return Err(ToolError::Invalid(format!("from is {from}: lines count from 1")));
     }
-    if lines.is_some_and(|lines| lines < 1) {
-        return Err(ToolError::Invalid(format!("lines is {}: ask for 1 or more", lines.unwrap_or_default())));
+    if let Some(lines) = input.lines.filter(|lines| *lines < 1) {
+        return Err(ToolError::Invalid(format!("lines is {lines}: ask for 1 or more")));
     }
     let inside = confine_path(store.layout(), path)?;
     let FileText { text, notice: about } = read_file(store.layout(), &inside)?;
-    let total_lines = count_lines(&text);
+    let total_lines = text.lines().count();
     let start = from.unsigned_abs() as usize;
-    let wanted = lines.map_or(usize::MAX, |lines| lines.unsigned_abs() as usize);
+    let wanted = input.lines.map_or(usize::MAX, |lines| lines.unsigned_abs() as usize);
     let output = |start_line, end_line, content, notice| {
         let (path, notice) = (display_path(&inside), join_notices([about, notice]));
         Ok(GetOutput { path, start_line, end_line, total_lines, content, memory: None, notice })
@@ -229,7 +209,7 @@ fn get_by_path(
         end_line += 1;
     }
     let (content, long_line) = truncate(content, "the line continues", limit);
-    let short = lines.is_some_and(|_| end_line == total_lines && wanted > total_lines - start + 1);
+    let short = input.lines.is_some_and(|_| end_line == total_lines && wanted > total_lines - start + 1);
     let notice = long_line.or(notice).or_else(|| short.then(|| format!("the file ends at line {total_lines}")));
     output(start, end_line, content, notice)
 }
@@ -237,10 +217,6 @@ fn get_by_path(
 fn join_notices<const N: usize>(notices: [Option<String>; N]) -> Option<String> {
     let texts: Vec<String> = notices.into_iter().flatten().collect();
     (!texts.is_empty()).then(|| texts.join("; "))
-}
-
-fn count_lines(text: &str) -> usize {
-    text.lines().count()
 }
 
 fn truncate(mut text: String, rest: &str, limit: usize) -> (String, Option<String>) {

@@ -9,7 +9,8 @@ use schema::model::moment::Moment;
 use schema::model::tool_usage;
 use schema::store::{MemoryFilter, MemoryRow, SessionRow};
 
-use super::{Engine, get};
+use super::Engine;
+use super::ids::only_match;
 use crate::error::ToolError;
 
 /// Memories per read while going back through the days.
@@ -106,17 +107,13 @@ impl Engine {
             return Ok(self.list_history(wanted, usize::MAX)?.len() as u64);
         }
         let filters = wanted.store_filters();
-        self.with_repair(|engine| {
-            let rows = engine.store.rows();
-            let counts: Result<Vec<u64>, _> = filters.iter().map(|filter| rows.count_listed(filter)).collect();
-            Ok(counts?.iter().sum())
-        })
+        self.read_rows(|rows| filters.iter().map(|filter| rows.count_listed(filter)).sum())
     }
 
     /// A memory, without counting it as read.
     pub fn peek(&mut self, id: &str) -> Result<Option<MemoryRow>, ToolError> {
         let Some(id) = MemoryId::parse(id) else { return Ok(None) };
-        self.with_repair(|engine| Ok(engine.store.rows().by_id(&id)?))
+        self.read_rows(|rows| rows.by_id(&id))
     }
 
     /// Sessions in a time range, the last first. A file selects the sessions that changed it; types or a log select those
@@ -124,8 +121,7 @@ impl Engine {
     pub fn sessions(&mut self, wanted: &HistoryFilter, limit: usize) -> Result<Vec<SessionRow>, ToolError> {
         let with_some = self.session_ids_matching(wanted)?;
         let MemoryFilter { session_id, since, until, .. } = &wanted.filter;
-        let sessions =
-            self.with_repair(|engine| Ok(engine.store.rows().sessions(since.as_deref(), until.as_deref())?))?;
+        let sessions = self.read_rows(|rows| rows.sessions(since.as_deref(), until.as_deref()))?;
         let is_wanted = |session: &SessionRow| {
             session_id.as_ref().is_none_or(|id| *id == session.id)
                 && with_some.as_ref().is_none_or(|ids| ids.contains(&session.id))
@@ -139,17 +135,15 @@ impl Engine {
 
     /// The last sessions, without reading the others.
     pub fn last_sessions(&mut self, limit: usize) -> Result<Vec<SessionRow>, ToolError> {
-        self.with_repair(|engine| {
-            let rows = engine.store.rows();
+        self.read_rows(|rows| {
             let ids = rows.last_sessions("", limit)?;
-            let found: rusqlite::Result<Vec<Option<SessionRow>>> = ids.iter().map(|id| rows.session(id)).collect();
-            Ok(found?.into_iter().flatten().collect())
+            ids.iter().filter_map(|id| rows.session(id).transpose()).collect()
         })
     }
 
     /// The ids of the last sessions.
     pub fn last_session_ids(&mut self, limit: usize) -> Result<Vec<String>, ToolError> {
-        self.with_repair(|engine| Ok(engine.store.rows().last_sessions("", limit)?))
+        self.read_rows(|rows| rows.last_sessions("", limit))
     }
 
     /// Sessions with a memory of the filter's types or log; `None` if the filter has neither.
@@ -164,8 +158,8 @@ impl Engine {
     /// The only session id with this prefix. A prefix of no session is returned unchanged.
     pub fn resolve_session_id(&mut self, beginning: &str) -> Result<String, ToolError> {
         let beginning = beginning.trim();
-        let ids = self.with_repair(|engine| Ok(engine.store.rows().sessions_beginning_with(beginning)?))?;
-        Ok(get::only_match(beginning, ids)?.unwrap_or_else(|| beginning.to_owned()))
+        let ids = self.read_rows(|rows| rows.sessions_beginning_with(beginning))?;
+        Ok(only_match(beginning, ids)?.unwrap_or_else(|| beginning.to_owned()))
     }
 
     /// The newest days with a matching memory, the last first.
@@ -220,7 +214,7 @@ impl Engine {
             }
         }
         for visit in &mut day.sessions {
-            let session = self.with_repair(|engine| Ok(engine.store.rows().session(&visit.session_id)?))?;
+            let session = self.read_rows(|rows| rows.session(&visit.session_id))?;
             visit.title = session.and_then(|session| session.title);
             if wanted.narrows_memories() {
                 self.add_session_totals(visit, date, wanted)?;

@@ -46,8 +46,7 @@ impl Engine {
         kinds: &[MemoryType],
         is_wanted: impl Fn(&MemoryRow, Standing) -> bool,
     ) -> Result<Vec<Insight>, ToolError> {
-        self.with_repair(|engine| {
-            let rows = engine.store.rows();
+        self.read_rows(|rows| {
             let mut found = Vec::new();
             for kind in kinds {
                 let filter = MemoryFilter { kind: Some(*kind), sharing: SharingFilter::Own, ..MemoryFilter::default() };

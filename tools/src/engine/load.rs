@@ -1,16 +1,14 @@
 //! `memory_load`: the context for the start of a session.
 
-use std::path::Path;
-
 use schema::files::layout::Layout;
 use schema::host::brief::{BriefRequest, brief};
 use schema::host::hook::SessionSource;
 use schema::log::{LONG_TERM_FILE, LogKind};
 use schema::model::moment::Moment;
 use schema::settings;
-use schema::store::Store;
 use schema::tool::{LoadInput, LoadOutput, LoadSource};
 
+use super::Engine;
 use super::file_access::{FileText, display_path, max_bytes, read_file};
 use crate::error::ToolError;
 
@@ -23,25 +21,40 @@ const NOTHING_YET: &str = "no long-term memory yet, and nothing logged today";
 /// Today's log gets at least one part in this many of the budget.
 const LOG_SHARE: usize = 3;
 
-/// The brief that a session would get now.
-pub(super) fn brief_for(
-    store: &Store,
-    checkout: &Path,
-    source: SessionSource,
-    session_id: &str,
-    size: Option<usize>,
-) -> Result<Option<String>, ToolError> {
-    let settings = settings::load(store.layout()).settings;
-    let request = BriefRequest {
-        checkout,
-        session_id,
-        source,
-        problems: &[],
-        has_personal: settings.other_projects,
-        finds_conclusions: settings.conclusions,
-        size: size.unwrap_or(settings.brief_size),
-    };
-    Ok(brief(store, &request)?.map(|brief| brief.text))
+impl Engine {
+    /// Returns the brief of a session that would start now.
+    pub fn brief(&mut self) -> Result<Option<String>, ToolError> {
+        self.brief_for(SessionSource::Startup, "", None)
+    }
+
+    /// Returns the brief that a session would get now, of at most `size` characters if it is given.
+    pub fn brief_for(
+        &mut self,
+        source: SessionSource,
+        session_id: &str,
+        size: Option<usize>,
+    ) -> Result<Option<String>, ToolError> {
+        self.with_repair(|engine| {
+            let settings = settings::load(engine.store.layout()).settings;
+            let request = BriefRequest {
+                checkout: &engine.checkout,
+                session_id,
+                source,
+                problems: &[],
+                has_personal: settings.other_projects,
+                finds_conclusions: settings.conclusions,
+                size: size.unwrap_or(settings.brief_size),
+            };
+            Ok(brief(&engine.store, &request)?.map(|brief| brief.text))
+        })
+    }
+
+    /// `memory_load`.
+    pub fn load(&mut self, input: &LoadInput) -> Result<LoadOutput, ToolError> {
+        let mut output = load_memory(self.store.layout(), input, &Moment::now())?;
+        self.add_notice(&mut output.notice);
+        Ok(output)
+    }
 }
 
 pub(super) fn load_memory(layout: &Layout, input: &LoadInput, now: &Moment) -> Result<LoadOutput, ToolError> {

@@ -44,13 +44,13 @@ impl Engine {
         control: &Control<'_>,
     ) {
         let input = self.with_defaults(input);
-        let limit = input.max_results.map_or(0, |limit| usize::try_from(limit).unwrap_or_default());
+        let non_negative = |limit: Option<i64>| limit.map_or(0, |limit| usize::try_from(limit).unwrap_or_default());
+        let (limit, tokens) = (non_negative(input.max_results), non_negative(input.max_tokens));
         let concerns_the_project = input.session_id.is_some() || input.path.is_some();
-        let tokens = input.max_tokens.map_or(0, |tokens| usize::try_from(tokens).unwrap_or_default());
         if concerns_the_project || tokens < LEAST_TOKENS {
             return;
         }
-        let mut hits = match self.personal_hits(asker, &input, control) {
+        let mut hits = match self.personal_hits(asker, &input, MAX_PERSONAL_HITS.min(limit / SHARE), control) {
             Ok(hits) => hits,
             Err(error) => {
                 let text = format!("the personal memory cannot be searched: {}", join_causes(&error));
@@ -76,10 +76,9 @@ impl Engine {
         &mut self,
         asker: Asker,
         input: &SearchInput,
+        most: usize,
         control: &Control<'_>,
     ) -> Result<Vec<Hit>, ToolError> {
-        let most = MAX_PERSONAL_HITS
-            .min(input.max_results.map_or(0, |limit| usize::try_from(limit).unwrap_or_default()) / SHARE);
         let Some(personal) = self.personal()? else { return Ok(Vec::new()) };
         // A search does not wait for another process that indexes.
         personal.refresh_to_read(&mut control.without_progress().yielding_if(|| true))?;
@@ -107,10 +106,11 @@ impl Engine {
 
     /// Copies a memory into the personal memory, as another type if one is given. A learning gets the tag `general`.
     pub fn copy_to_personal(&mut self, id: &str, kind: Option<MemoryType>) -> Result<SaveOutput, ToolError> {
-        let (id, row) = self.find_by_prefix(id)?;
+        let row = self.find_by_prefix(id)?;
         let kind = kind.unwrap_or(row.memory.kind);
         if kind.is_event() {
-            let text = format!("{id} is a {}; --as names the type of the copy, such as preference", row.memory.kind);
+            let (id, own) = (&row.memory.id, row.memory.kind);
+            let text = format!("{id} is a {own}; --as names the type of the copy, such as preference");
             return Err(ToolError::Invalid(text));
         }
         let MemoryAttributes { metadata, also, .. } = &row.memory.attributes;

@@ -7,9 +7,9 @@ use schema::model::word_list::WordList;
 use schema::store::Store;
 use schema::tool::{Hit, SearchInput};
 
+use super::Engine;
 use crate::control::Control;
 use crate::error::ToolError;
-use crate::index::Index;
 use crate::search::query::{self, Query};
 use crate::search::{self, Asker, Scoring, SearchOptions};
 use crate::text::fold::fold;
@@ -49,37 +49,38 @@ static WORK: WordList = WordList::words(
 ",
 );
 
-/// Memories of other sessions that match a prompt: conclusions and notes first, then quotes, each best first.
-pub(super) fn recall_memories(
-    store: &mut Store,
-    index: &mut Index,
-    prompt: &str,
-    session_id: &str,
-    min_score: f64,
-) -> Result<Vec<RecalledMemory>, ToolError> {
-    let subject = strip_words(query::truncated_query(prompt), &SMALL_TALK);
-    if Query::parse_literal(&strip_words(&subject, &WORK)).content_words() < MIN_CONTENT_WORDS {
-        return Ok(Vec::new());
-    }
-    let input = SearchInput {
-        query: subject,
-        max_results: Some(MAX_CANDIDATES),
-        min_score: Some(min_score),
-        max_tokens: Some(MAX_CANDIDATE_TOKENS),
-        ..SearchInput::default()
-    };
-    let asked = comparable_letters(prompt);
-    let mut found = Vec::new();
-    for hit in
-        search::search(store, index, WORDS_ONLY_OPTIONS, &input, &Moment::now(), &mut Control::default())?.results
-    {
-        if may_be_shown(&hit, session_id) && adds_to_prompt(&comparable_letters(&recalled_text(store, &hit)?), &asked) {
-            found.push(hit);
+impl Engine {
+    /// The few memories of other sessions that match a prompt well: conclusions and notes first, then quotes, each best first.
+    pub fn recall(&mut self, prompt: &str, session_id: &str) -> Result<Vec<RecalledMemory>, ToolError> {
+        let subject = strip_words(query::truncated_query(prompt), &SMALL_TALK);
+        if Query::parse_literal(&strip_words(&subject, &WORK)).content_words() < MIN_CONTENT_WORDS {
+            return Ok(Vec::new());
         }
+        let input = SearchInput {
+            query: subject,
+            max_results: Some(MAX_CANDIDATES),
+            min_score: Some(self.loaded.settings.recall_min_score),
+            max_tokens: Some(MAX_CANDIDATE_TOKENS),
+            ..SearchInput::default()
+        };
+        let asked = comparable_letters(prompt);
+        self.with_repair(|engine| {
+            let (store, index) = (&mut engine.store, &mut engine.index);
+            let (now, control) = (Moment::now(), &mut Control::default());
+            let mut found = Vec::new();
+            for hit in search::search(store, index, WORDS_ONLY_OPTIONS, &input, &now, control)?.results {
+                if may_be_shown(&hit, session_id)
+                    && adds_to_prompt(&comparable_letters(&recalled_text(store, &hit)?), &asked)
+                {
+                    found.push(hit);
+                }
+            }
+            found.sort_by_key(|hit| hit.kind.is_some_and(MemoryType::is_event));
+            let recalled = found.into_iter().take(MAX_RECALLED);
+            let memory = |hit: Hit| RecalledMemory { id: hit.id, path: hit.path, date: hit.date, text: hit.snippet };
+            Ok(recalled.map(memory).collect())
+        })
     }
-    found.sort_by_key(|hit| hit.kind.is_some_and(MemoryType::is_event));
-    let recalled = found.into_iter().take(MAX_RECALLED);
-    Ok(recalled.map(|hit| RecalledMemory { id: hit.id, path: hit.path, date: hit.date, text: hit.snippet }).collect())
 }
 
 /// Removes the words of a list from a text.

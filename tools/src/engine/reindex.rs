@@ -63,8 +63,7 @@ impl Engine {
         let logs = self.store.all_logs()?;
         let mut files: BTreeSet<String> =
             logs.iter().filter(|path| LogKind::from_path(path).is_some()).cloned().collect();
-        let listing = self.store.layout().markdown_files();
-        files.extend(listing.map_err(|error| ToolError::cannot("list the store", &error))?);
+        files.extend(self.markdown_files()?);
         let scope = ReindexScope { files, logs, forced: ForcedReread::Index };
         self.reindex_files(&scope, control)
     }

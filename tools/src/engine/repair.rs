@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::error::ToolError;
 use crate::index::Index;
 use schema::files::database::LockTimeout;
-use schema::store::Store;
+use schema::store::{Rows, Store};
 
 impl Engine {
     /// Runs an operation. If a database is damaged, repairs it and runs the operation again. Several readers may do so at the same time.
@@ -20,6 +20,11 @@ impl Engine {
             }
             outcome => outcome,
         }
+    }
+
+    /// Reads rows, and repairs a damaged database first.
+    pub(super) fn read_rows<T>(&mut self, read: impl Fn(Rows<'_>) -> rusqlite::Result<T>) -> Result<T, ToolError> {
+        self.with_repair(|engine| Ok(read(engine.store.rows())?))
     }
 
     /// Runs an operation, and once more if it failed because another process or thread replaced a database.

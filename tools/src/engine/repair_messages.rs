@@ -19,10 +19,6 @@ struct MessageList {
 }
 
 impl RepairMessages {
-    pub(super) fn from_messages(messages: &[String]) -> Self {
-        Self(Arc::new(Mutex::new(MessageList { messages: messages.to_vec(), ..MessageList::default() })))
-    }
-
     /// Adds a message. A repeated message moves to the end and is reported again; the oldest are dropped beyond the limit.
     pub(super) fn add(&self, message: String) {
         let mut list = self.lock();
@@ -66,7 +62,8 @@ mod tests {
 
     #[test]
     fn problem_is_reported_until_a_refresh_succeeds() {
-        let messages = RepairMessages::from_messages(&["opened".to_owned()]);
+        let messages = RepairMessages::default();
+        messages.add("opened".to_owned());
         let problem = "the disk is full";
         messages.set_problem(Some(problem.to_owned()));
         assert_eq!((messages.take(), messages.take()), (vec!["opened".to_owned(), problem.to_owned()], vec![]));
@@ -81,7 +78,8 @@ mod tests {
 
     #[test]
     fn repeated_repairs_keep_the_messages_short() {
-        let messages = RepairMessages::from_messages(&["opened".to_owned()]);
+        let messages = RepairMessages::default();
+        messages.add("opened".to_owned());
         assert_eq!(messages.take(), ["opened"]);
         for n in 0..1_000 {
             messages.add(format!("repaired part {n}"));

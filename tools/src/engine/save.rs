@@ -20,7 +20,7 @@ use schema::tool::{SaveInput, SaveOutput};
 use serde_json::{Map, Value};
 
 use super::file_access::display_path;
-use super::get::resolve_id;
+use super::ids::resolve_id;
 use crate::error::ToolError;
 use crate::index::{TAGS, metadata_tags};
 
@@ -119,7 +119,7 @@ fn add_code(
 }
 
 /// The files that a memory is about.
-pub(super) fn anchored_paths(store: &Store, row: &MemoryRow) -> Result<Vec<String>, ToolError> {
+fn anchored_paths(store: &Store, row: &MemoryRow) -> Result<Vec<String>, ToolError> {
     let (code, _) = current_code(store.rows(), row)?;
     Ok(code.anchors.into_iter().map(|anchor| anchor.path).collect())
 }

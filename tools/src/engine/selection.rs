@@ -114,7 +114,7 @@ impl Engine {
     pub fn select(&mut self, selection: &Selection) -> Result<SelectedMemories, ToolError> {
         let mut whole = selection.clone();
         for id in &mut whole.ids {
-            *id = self.find_by_prefix(id)?.0.to_string();
+            *id = self.find_by_prefix(id)?.memory.id.to_string();
         }
         let project = self.store.layout().project().to_owned();
         let mut matcher = SelectionMatcher::new(&whole, &project)?;
@@ -122,7 +122,7 @@ impl Engine {
         selected.selection = Some(selection.clone());
         let (mut last, mut drawn) = (0, Vec::new());
         loop {
-            let mut rows = self.with_repair(|engine| Ok(engine.store.rows().inserted_after(last, ROWS_PER_READ)?))?;
+            let mut rows = self.read_rows(|rows| rows.inserted_after(last, ROWS_PER_READ))?;
             let Some(row) = rows.last() else { break };
             last = row.seq;
             // A shared memory is selected only by its id.

@@ -8,8 +8,9 @@ use schema::store::Store;
 use schema::store::hook_log;
 use schema::tool::{EmbeddingStats, QueueOwner, StatsOutput, TypeCount};
 
-use super::disk_usage::disk_usage;
+use super::Engine;
 use super::file_access::{display_path, has_other_encoding};
+use super::usage::disk_usage;
 use crate::error::ToolError;
 use crate::index::Index;
 
@@ -19,14 +20,27 @@ const MAX_FILES: usize = 5;
 /// Most hook errors shown.
 const MAX_HOOK_ERRORS: usize = 5;
 
-pub(super) fn collect_stats(store: &Store, index: &Index, notes: &[String]) -> Result<StatsOutput, ToolError> {
+impl Engine {
+    /// `memory_stats`.
+    pub fn stats(&mut self) -> Result<StatsOutput, ToolError> {
+        self.with_repair(|engine| {
+            let mut output = collect_stats(&engine.store, &engine.index, engine.repair_messages.all())?;
+            // A full disk, which is reported elsewhere, also fails the truncation.
+            output.problems.extend(engine.truncate_long_wals().unwrap_or_default());
+            engine.add_embedding_stats(&mut output)?;
+            Ok(output)
+        })
+    }
+}
+
+fn collect_stats(store: &Store, index: &Index, repairs: Vec<String>) -> Result<StatsOutput, ToolError> {
     let rows = store.rows();
     let types: Vec<TypeCount> =
         rows.count_by_type()?.into_iter().map(|(kind, count)| TypeCount { kind, count }).collect();
     let (chunks, files, last_indexed) = index.counts()?;
     let redactions = rows.redactions()?;
     let mut problems = settings::load(store.layout()).problems;
-    problems.extend_from_slice(notes);
+    problems.extend(repairs);
     problems.extend(encoding_problem(store));
     let errors = hook_log::recent_messages(store.layout(), &Moment::now());
     problems.extend(errors.into_iter().take(MAX_HOOK_ERRORS).map(|error| format!("hook: {error}")));
@@ -63,7 +77,7 @@ fn encoding_problem(store: &Store) -> Option<String> {
 mod tests {
     use schema::files::database::{self, LockTimeout};
 
-    use super::super::Engine;
+    use super::*;
 
     #[test]
     fn long_write_ahead_log_is_a_problem_until_its_reader_ends() {

@@ -1,7 +1,7 @@
 //! Tasks: which are open, what they wait for, and closing them by hand.
 
 use schema::log::log_file;
-use schema::model::memory::MemoryType;
+use schema::model::memory::{MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::state_note::{Settlement, StateChange, StateNote};
 use schema::prose::tasks;
@@ -42,6 +42,11 @@ impl Engine {
         Ok(Task { state: self.state_of_task(&row)?, row })
     }
 
+    fn task(&mut self, id: &MemoryId) -> Result<Task, ToolError> {
+        let row = self.find_by_prefix(id.as_str())?;
+        self.task_of_row(row)
+    }
+
     fn state_of_task(&mut self, row: &MemoryRow) -> Result<TaskState, ToolError> {
         if !row.is_open_task() {
             let replaced = row.superseded_by.as_ref().map(ToString::to_string);
@@ -51,7 +56,7 @@ impl Engine {
             return Ok(TaskState::Open);
         };
         // A task that waited for another one is open when that is done.
-        let other = self.with_repair(|engine| Ok(engine.store.rows().named_by_id(&awaited)?))?;
+        let other = self.read_rows(|rows| rows.named_by_id(&awaited))?;
         Ok(match other {
             Some(other) if !other.is_open_task() => TaskState::Open,
             Some(other) => TaskState::Blocked(other.memory.content),
@@ -72,7 +77,8 @@ impl Engine {
 
     /// Notes that a task does not wait any more, and returns it. Its text changes only if it ends with what it waited for, in brackets.
     pub fn unblock_task(&mut self, id: &str) -> Result<Task, ToolError> {
-        let (id, row) = self.find_by_prefix(id)?;
+        let row = self.find_by_prefix(id)?;
+        let id = &row.memory.id;
         if tasks::awaited(&row.memory.content, &row.memory.attributes.metadata).is_none() {
             return self.task_of_row(row);
         }
@@ -80,20 +86,20 @@ impl Engine {
         match tasks::with_awaited_removed(&row.memory.content).filter(|_| !is_field) {
             Some(text) => drop(self.edit_text(&row, &text)?),
             // The text may name another condition.
-            None if is_field => drop(self.edit_attributes(&id, |attributes| {
+            None if is_field => drop(self.edit_attributes(id, |attributes| {
                 attributes.metadata.remove(tasks::BLOCKED_BY);
             })?),
-            None => drop(self.edit_attributes(&id, |attributes| {
+            None => drop(self.edit_attributes(id, |attributes| {
                 attributes.metadata.insert(tasks::BLOCKED_BY.to_owned(), "".into());
             })?),
         }
-        let (_, row) = self.find_by_prefix(id.as_str())?;
-        self.task_of_row(row)
+        self.task(id)
     }
 
     /// A checkbox that a person ticked is theirs to clear.
     fn settle_task(&mut self, id: &str, settlement: Settlement) -> Result<Task, ToolError> {
-        let (id, row) = self.find_by_prefix(id)?;
+        let row = self.find_by_prefix(id)?;
+        let id = &row.memory.id;
         if row.memory.kind != MemoryType::Task {
             return Err(ToolError::Invalid(format!("{id} is a {}, not a task", row.memory.kind)));
         }
@@ -106,15 +112,11 @@ impl Engine {
             return Ok(Task { row, state });
         }
         if settlement != Settlement::Undone && self.is_written_by_hand(&row)? {
-            self.edit_attributes(&id, |attributes| attributes.done = true)?;
+            self.edit_attributes(id, |attributes| attributes.done = true)?;
         }
-        self.append_notes(&[StateNote {
-            about: id.clone(),
-            at: Moment::now(),
-            change: StateChange::Closed(settlement),
-        }])?;
-        let (_, row) = self.find_by_prefix(id.as_str())?;
-        self.task_of_row(row)
+        let change = StateChange::Closed(settlement);
+        self.append_notes(&[StateNote { about: id.clone(), at: Moment::now(), change }])?;
+        self.task(id)
     }
 
     /// Whether the entry of a task has no id. Its id depends on its text, so a note about it would be lost with the next edit.
@@ -282,7 +284,7 @@ mod tests {
         let other = save(&mut engine, MemoryType::Task, "Renew the certificate", None, None);
         engine.close_task(&id, Some("zanzibar has it")).unwrap();
         engine.close_task(&other, Some("renewed")).unwrap();
-        let (_, row) = engine.find_by_prefix(&id).unwrap();
+        let row = engine.find_by_prefix(&id).unwrap();
         let log = engine.store.layout().store_path(&row.path);
         forget_rows(&mut engine.store, &[row]).unwrap();
         let text = std::fs::read_to_string(log).unwrap();

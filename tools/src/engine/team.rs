@@ -68,7 +68,7 @@ impl Engine {
     pub fn propose(&mut self, id: &str, options: &ShareOptions) -> Result<(MemoryRow, TeamOutcome), ToolError> {
         let LoadedSettings { settings, sanitizer, .. } = settings::load(self.store.layout());
         let author = author_in(&settings)?;
-        let (_, row) = self.find_by_prefix(id)?;
+        let row = self.find_by_prefix(id)?;
         if row.shared_state(&Moment::now()).is_some() {
             return Err(ToolError::Invalid(format!("{id} is shared already, in {}", row.path)));
         }
@@ -151,7 +151,7 @@ impl Engine {
     /// The shared memories, oldest first.
     pub fn shared_memories(&mut self) -> Result<Vec<MemoryRow>, ToolError> {
         self.catch_up_with_team()?;
-        let mut rows = self.with_repair(|engine| Ok(engine.store.rows().shared()?))?;
+        let mut rows = self.read_rows(|rows| rows.shared())?;
         rows.sort_by_key(MemoryRow::order);
         Ok(rows)
     }
@@ -160,9 +160,8 @@ impl Engine {
     pub fn check_team(&self) -> Result<Vec<TeamFinding>, ToolError> {
         let layout = self.store.layout();
         let sanitizer = settings::load(layout).sanitizer;
-        let present = layout.markdown_files().map_err(|error| ToolError::cannot("list the store", &error))?;
         let (mut files, mut findings) = (Vec::new(), Vec::new());
-        for path in present.into_iter().filter(|path| is_team_file(path)) {
+        for path in self.markdown_files()?.into_iter().filter(|path| is_team_file(path)) {
             let bytes = store_file::read(&layout.store_path(&path))
                 .map_err(|error| ToolError::cannot(&format!("read {path}"), &error))?;
             let unread = match team_author(&path) {
@@ -235,13 +234,13 @@ impl Engine {
     }
 
     fn shared_row(&mut self, id: &MemoryId) -> Result<Option<MemoryRow>, ToolError> {
-        let found = self.with_repair(|engine| Ok(engine.store.rows().by_id(id)?))?;
+        let found = self.read_rows(|rows| rows.by_id(id))?;
         Ok(found.filter(|row| team_author(&row.path).is_some()))
     }
 
     fn find_shared(&mut self, id: &str) -> Result<MemoryRow, ToolError> {
         self.catch_up_with_team()?;
-        let (_, row) = self.find_by_prefix(id)?;
+        let row = self.find_by_prefix(id)?;
         let private = || ToolError::Invalid(format!("{id} is not shared; `jikime-memory share {id}` proposes it"));
         if team_author(&row.path).is_some() { Ok(row) } else { self.shared_copy(&row)?.ok_or_else(private) }
     }
@@ -252,7 +251,7 @@ impl Engine {
             return Ok(Some(self.find_shared(given)?.memory.id));
         }
         let Some(old) = &row.memory.attributes.supersedes else { return Ok(None) };
-        let Some(old) = self.with_repair(|engine| Ok(engine.store.rows().by_id(old)?))? else { return Ok(None) };
+        let Some(old) = self.read_rows(|rows| rows.by_id(old))? else { return Ok(None) };
         let copy = if team_author(&old.path).is_some() { Some(old) } else { self.shared_copy(&old)? };
         Ok(copy.map(|row| row.memory.id))
     }

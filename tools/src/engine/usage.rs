@@ -1,15 +1,34 @@
-//! Growth and use of a store.
+//! Growth and use of a store, and its size on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
 
 use chrono::TimeDelta;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::store::RecallCount;
+use serde::Serialize;
 
-use super::disk_usage::{DiskUsage, disk_usage};
 use super::{Engine, HistoryFilter};
 use crate::error::ToolError;
+
+/// Bytes on disk by purpose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct DiskUsage {
+    /// Logs, long-term memory and notes: the part that cannot be rebuilt.
+    pub markdown: u64,
+    /// `memory.db` and SQLite's files next to it.
+    pub rows: u64,
+    /// `index.db` and SQLite's files next to it.
+    pub index: u64,
+    /// Turn buffers and the spool.
+    #[serde(rename = "waiting")]
+    pub spooled: u64,
+    /// Backups, hook errors, locks.
+    pub other: u64,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreUsage {
@@ -41,8 +60,7 @@ impl Engine {
         let back =
             |days: i64| Moment::from_unix(seconds_days_ago(days), Some(0)).map(|then| then.utc()).unwrap_or_default();
         let storage = disk_usage(self.store.layout().store_dir());
-        self.with_repair(|engine| {
-            let rows = engine.store.rows();
+        self.read_rows(|rows| {
             Ok(StoreUsage {
                 storage,
                 months: rows.count_by_month()?,
@@ -74,7 +92,7 @@ impl Engine {
         usage.months = months.into_iter().collect();
         let opened: BTreeSet<i64> = rows.iter().filter(|row| row.access_count > 0).map(|row| row.seq).collect();
         if !opened.is_empty() {
-            usage.recalled = self.with_repair(|engine| Ok(engine.store.rows().most_recalled(usize::MAX)?))?;
+            usage.recalled = self.read_rows(|rows| rows.most_recalled(usize::MAX))?;
             usage.recalled.retain(|recalls| opened.contains(&recalls.row.seq));
             usage.recalled.truncate(recalled);
         }
@@ -85,4 +103,43 @@ impl Engine {
 /// In seconds since 1970.
 fn seconds_days_ago(days: i64) -> i64 {
     Moment::now().unix() - TimeDelta::days(days).num_seconds()
+}
+
+/// Adds up the files of a store.
+pub(super) fn disk_usage(dir: &Path) -> DiskUsage {
+    let mut storage = DiskUsage::default();
+    let mut pending = vec![dir.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for item in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+            let path = item.path();
+            match item.file_type() {
+                Ok(kind) if kind.is_dir() => pending.push(path),
+                Ok(kind) if kind.is_file() => {
+                    let inside = path.strip_prefix(dir).unwrap_or(&path);
+                    *storage.category_of(inside) += item.metadata().map_or(0, |metadata| metadata.len());
+                }
+                _ => {}
+            }
+        }
+    }
+    storage
+}
+
+impl DiskUsage {
+    fn category_of(&mut self, inside: &Path) -> &mut u64 {
+        let first = inside.iter().next().and_then(OsStr::to_str).unwrap_or_default();
+        let is_database =
+            |name: &str| first.strip_prefix(name).is_some_and(|rest| matches!(rest, "" | "-wal" | "-shm"));
+        match first {
+            "track" | "spool" => &mut self.spooled,
+            _ if is_database("memory.db") => &mut self.rows,
+            _ if is_database("index.db") => &mut self.index,
+            _ if inside.extension().is_some_and(|ending| ending == "md") => &mut self.markdown,
+            _ => &mut self.other,
+        }
+    }
+
+    pub fn total(&self) -> u64 {
+        self.markdown + self.rows + self.index + self.spooled + self.other
+    }
 }

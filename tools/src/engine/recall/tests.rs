@@ -1,4 +1,3 @@
-use schema::files::database::LockTimeout;
 use schema::intake::capture::capture;
 use schema::intake::prepare::Draft;
 use schema::model::memory::MemoryAttributes;
@@ -6,10 +5,6 @@ use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;
 
 use super::*;
-
-fn default_min_score() -> f64 {
-    Settings::default().recall_min_score
-}
 
 const D: MemoryType = MemoryType::Decision;
 const L: MemoryType = MemoryType::Learning;
@@ -163,14 +158,13 @@ const SILENT: [&str; 33] = [
 
 struct RecallFixture {
     _project: tempfile::TempDir,
-    store: Store,
-    index: Index,
+    engine: Engine,
 }
 
 impl RecallFixture {
     fn new(memories: &[(&str, MemoryType, &str)]) -> Self {
         let project = tempfile::tempdir().unwrap();
-        let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
+        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
         for (n, (name, kind, content)) in memories.iter().enumerate() {
             let draft = Draft {
                 attributes: MemoryAttributes { origin: Some((*name).to_owned()), ..MemoryAttributes::default() },
@@ -181,17 +175,16 @@ impl RecallFixture {
                     Moment::from_unix(1_790_000_000 + n as i64 * 7_000, Some(32_400)).unwrap(),
                 )
             };
-            capture(&mut store, draft, &Sanitizer::default()).unwrap();
+            capture(&mut engine.store, draft, &Sanitizer::default()).unwrap();
         }
-        let index = Index::open(&store).unwrap();
-        Self { _project: project, store, index }
+        Self { _project: project, engine }
     }
 
     /// Names of the recalled memories.
     fn recall(&mut self, prompt: &str) -> Vec<String> {
-        let recalled = recall_memories(&mut self.store, &mut self.index, prompt, "now", default_min_score()).unwrap();
-        let row =
-            |found: &RecalledMemory| self.store.rows().by_id(&MemoryId::parse(&found.id).unwrap()).unwrap().unwrap();
+        let recalled = self.engine.recall(prompt, "now").unwrap();
+        let rows = self.engine.store.rows();
+        let row = |found: &RecalledMemory| rows.by_id(&MemoryId::parse(&found.id).unwrap()).unwrap().unwrap();
         recalled.iter().map(|found| row(found).memory.attributes.origin.unwrap()).collect()
     }
 }
@@ -232,15 +225,7 @@ fn memory_that_adds_nothing_is_skipped() {
 fn session_does_not_recall_its_own_words() {
     let mut memory = RecallFixture::new(&[("redis", D, MEMORIES[0].2)]);
     let asked = |memory: &mut RecallFixture, session: &str| {
-        recall_memories(
-            &mut memory.store,
-            &mut memory.index,
-            "cache of JWT tokens in Redis",
-            session,
-            default_min_score(),
-        )
-        .unwrap()
-        .len()
+        memory.engine.recall("cache of JWT tokens in Redis", session).unwrap().len()
     };
     assert_eq!((asked(&mut memory, "session-of-0"), asked(&mut memory, "another")), (0, 1));
 }
