@@ -16,15 +16,6 @@ use crate::control::Control;
 use crate::error::ToolError;
 use crate::index::{Index, IndexLock, IndexLockWait};
 
-/// Files to synchronise.
-struct ReindexScope {
-    /// Files for chunks and full text.
-    files: BTreeSet<String>,
-    /// Logs for rows.
-    logs: BTreeSet<String>,
-    forced: ForcedReread,
-}
-
 /// Which unchanged files are read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ForcedReread {
@@ -53,8 +44,7 @@ impl Engine {
             }
             let file = BTreeSet::from([inside]);
             let forced = if input.full { ForcedReread::Files } else { ForcedReread::Nothing };
-            let scope = ReindexScope { files: file.clone(), logs: file, forced };
-            return self.reindex_files(&scope, control);
+            return self.reindex_files(&file, &file, forced, control);
         }
         if !input.full {
             return self.reindex_changed(control);
@@ -64,8 +54,7 @@ impl Engine {
         let mut files: BTreeSet<String> =
             logs.iter().filter(|path| LogKind::from_path(path).is_some()).cloned().collect();
         files.extend(self.markdown_files()?);
-        let scope = ReindexScope { files, logs, forced: ForcedReread::Index };
-        self.reindex_files(&scope, control)
+        self.reindex_files(&files, &logs, ForcedReread::Index, control)
     }
 
     /// Synchronises all changed files.
@@ -73,7 +62,7 @@ impl Engine {
         let logs: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
         let mut files = logs.clone();
         files.extend(self.index.changed_files()?);
-        self.reindex_files(&ReindexScope { files, logs, forced: ForcedReread::Nothing }, control)
+        self.reindex_files(&files, &logs, ForcedReread::Nothing, control)
     }
 
     /// Stores the events in the spool. Waits briefly for a program that is writing their logs.
@@ -100,11 +89,13 @@ impl Engine {
         }
     }
 
-    /// Updates rows first, then chunks. A log that only had entries appended together with their rows is not read again. If
+    /// Updates rows from `logs` first, then chunks and full text from `files`. A log that only had entries appended together with their rows is not read again. If
     /// stopped, finished files stay indexed, but a rebuild is discarded.
     fn reindex_files(
         &mut self,
-        ReindexScope { files, logs, forced }: &ReindexScope,
+        files: &BTreeSet<String>,
+        logs: &BTreeSet<String>,
+        forced: ForcedReread,
         control: &mut Control<'_>,
     ) -> Result<ReindexOutput, ToolError> {
         let started = Instant::now();
