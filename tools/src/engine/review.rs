@@ -54,7 +54,7 @@ impl Engine {
             let put_off = Cell::new(0);
             let is_open = |found: &ReviewCandidate| {
                 // A review changes no shared memory.
-                if std::iter::once(&found.older).chain(&found.newer).any(|row| team_author(&row.path).is_some()) {
+                if found.rows().any(|row| team_author(&row.path).is_some()) {
                     return false;
                 }
                 put_off
@@ -62,13 +62,8 @@ impl Engine {
                 !found.is_superseded() && !decisions.is_hidden(found, &now)
             };
             let secret = |older: MemoryRow, _| {
-                let reason = "it contains a secret".to_owned();
-                has_secret(&older, &settings.sanitizer).then_some(ReviewCandidate {
-                    kind: ReviewKind::SecretFound,
-                    reason,
-                    older,
-                    newer: None,
-                })
+                has_secret(&older, &settings.sanitizer)
+                    .then(|| ReviewCandidate::of_one(ReviewKind::SecretFound, "it contains a secret", older))
             };
             let mut candidates = engine.candidates_of_pass(ReviewPass::Secrets, &secret, &is_open)?;
             candidates.extend(engine.candidates_of_pass(ReviewPass::Pairs, &pair_candidate, &is_open)?);

@@ -29,7 +29,7 @@ pub(super) fn stale(store: &Store, detector: &mut ChangeDetector) -> Result<Vec<
             }
             let changes = detector.file_changes(store.rows(), &row)?;
             if let Some(reason) = changes.summary().filter(|_| changes.demotion() < 1.0) {
-                found.push(ReviewCandidate { kind: ReviewKind::Stale, reason, older: row, newer: None });
+                found.push(ReviewCandidate::of_one(ReviewKind::Stale, reason, row));
             }
         }
     }
@@ -50,12 +50,7 @@ pub(super) fn unused(store: &Store, given: &GivenTimes, now: &Moment) -> Result<
             !row.memory.attributes.pinned && last.is_none_or(|last| *last <= limit)
         });
         let reason = "no session was given it for 180 days";
-        found.extend(rows.map(|row| ReviewCandidate {
-            kind: ReviewKind::Unused,
-            reason: reason.to_owned(),
-            older: row,
-            newer: None,
-        }));
+        found.extend(rows.map(|row| ReviewCandidate::of_one(ReviewKind::Unused, reason, row)));
     }
     Ok(found)
 }

@@ -30,9 +30,6 @@ const TASKS: usize = 100;
 /// A report shares at least one word in so many with a task, and this saves most comparisons.
 const SHARED_ONE_IN: usize = 3;
 
-/// Finds the candidates of a pass among some new memories.
-type FindCandidates<'f> = dyn Fn(&Index, &[MemoryRow]) -> Result<ReviewFindings, ToolError> + 'f;
-
 /// Examines the memories that were saved since the last call until it is stopped. Returns whether it got to the end.
 pub(super) fn examine(
     store: &Store,
@@ -45,25 +42,24 @@ pub(super) fn examine(
     // Another version may have other rules.
     let rules = format!("{instance} {}", env!("CARGO_PKG_VERSION"));
     let secret_rules = format!("{rules} {redact:?}");
-    let mut tasks = Vec::new();
-    for row in store.rows().open_tasks(&Moment::latest(), TASKS)? {
-        tasks.push((subject_terms(&row.memory.content).into_iter().collect(), row));
-    }
-    let secrets = |_: &Index, rows: &[MemoryRow]| {
-        let found = rows.iter().filter(|row| has_secret(row, sanitizer)).map(|row| (row.seq, row.seq));
-        Ok(ReviewFindings { candidates: found.collect(), ..ReviewFindings::default() })
-    };
-    let pairs = |index: &Index, rows: &[MemoryRow]| find_pairs(store, index, rows);
-    let reports = |_: &Index, rows: &[MemoryRow]| {
-        let found = rows.iter().flat_map(|row| reported_by(row, &tasks).map(|task| (row.seq, task)));
-        Ok(ReviewFindings { candidates: found.collect(), ..ReviewFindings::default() })
+    let with_terms = |row: MemoryRow| (subject_terms(&row.memory.content).into_iter().collect(), row);
+    let tasks: Vec<_> = store.rows().open_tasks(&Moment::latest(), TASKS)?.into_iter().map(with_terms).collect();
+    let find = |pass: ReviewPass, index: &Index, rows: &[MemoryRow]| {
+        let found = match pass {
+            ReviewPass::Pairs => return find_pairs(store, index, rows),
+            ReviewPass::Secrets => {
+                rows.iter().filter(|row| has_secret(row, sanitizer)).map(|row| (row.seq, row.seq)).collect()
+            }
+            ReviewPass::Reports => {
+                rows.iter().flat_map(|row| reported_by(row, &tasks).map(|task| (row.seq, task))).collect()
+            }
+        };
+        Ok(ReviewFindings { candidates: found, ..ReviewFindings::default() })
     };
     let mut is_complete = true;
-    for (pass, rules, find) in [
-        (ReviewPass::Secrets, &secret_rules, &secrets as &FindCandidates<'_>),
-        (ReviewPass::Pairs, &rules, &pairs),
-        (ReviewPass::Reports, &rules, &reports),
-    ] {
+    for (pass, rules) in
+        [(ReviewPass::Secrets, &secret_rules), (ReviewPass::Pairs, &rules), (ReviewPass::Reports, &rules)]
+    {
         is_complete &= run_pass(store, index, pass, rules, find, control)?;
     }
     Ok(is_complete)
@@ -74,14 +70,14 @@ fn run_pass(
     index: &mut Index,
     pass: ReviewPass,
     rules: &str,
-    find: &FindCandidates<'_>,
+    find: impl Fn(ReviewPass, &Index, &[MemoryRow]) -> Result<ReviewFindings, ToolError>,
     control: &mut Control<'_>,
 ) -> Result<bool, ToolError> {
     loop {
         let last = index.reviewed_until(pass, rules)?;
         let rows = store.rows().inserted_after(last, ROWS_PER_BATCH)?;
         let Some(last_seq) = rows.last().map(|row| row.seq) else { return Ok(true) };
-        let found = ReviewFindings { last_seq, ..find(index, &rows)? };
+        let found = ReviewFindings { last_seq, ..find(pass, index, &rows)? };
         // Another process that indexes has the lock. The next review goes on from here.
         let Some(lock) = index.lock(IndexLockWait::Long)? else { return Ok(false) };
         index.add_review_findings(pass, rules, &found, &lock)?;

@@ -60,9 +60,17 @@ pub struct ReviewCandidate {
 }
 
 impl ReviewCandidate {
+    pub(super) fn of_one(kind: ReviewKind, reason: impl Into<String>, row: MemoryRow) -> Self {
+        Self { kind, reason: reason.into(), older: row, newer: None }
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = &MemoryRow> {
+        std::iter::once(&self.older).chain(&self.newer)
+    }
+
     /// Whether one of its memories was replaced.
     pub(super) fn is_superseded(&self) -> bool {
-        std::iter::once(&self.older).chain(&self.newer).any(|row| row.superseded_by.is_some())
+        self.rows().any(|row| row.superseded_by.is_some())
     }
 
     /// The note that keeps it away, until a moment or for good.
