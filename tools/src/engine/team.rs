@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use chrono::NaiveDate;
@@ -300,12 +300,9 @@ impl Engine {
         }
         metadata.extend(options.expires.map(|day| (EXPIRES.to_owned(), day.to_string().into())));
         let draft = Draft {
-            session_id: String::new(),
-            kind: memory.kind,
-            content,
-            at: memory.at.in_utc(),
             attributes: MemoryAttributes { supersedes, also, metadata, ..MemoryAttributes::default() },
             destination: Destination::LongTerm,
+            ..Draft::new("", memory.kind, content, memory.at.in_utc())
         };
         match prepare(draft, sanitizer) {
             Some(prepared) if prepared.redactions() == 0 => {
@@ -326,11 +323,8 @@ impl Engine {
         match row.shared_state(&Moment::now()) {
             Some(now) if now == state => return Ok((row.clone(), TeamOutcome::Unchanged)),
             Some(now) if now > state => {
-                return Err(ToolError::Invalid(format!(
-                    "{} is {}; share a new memory instead",
-                    row.memory.id,
-                    now.name()
-                )));
+                let (id, state) = (&row.memory.id, now.name());
+                return Err(ToolError::Invalid(format!("{id} is {state}; share a new memory instead")));
             }
             _ => {}
         }
@@ -356,34 +350,33 @@ fn author_in(settings: &Settings) -> Result<String, ToolError> {
     settings.team_author.clone().ok_or_else(missing)
 }
 
-fn create_team_dir(layout: &Layout) -> std::io::Result<()> {
+fn create_team_dir(layout: &Layout) -> io::Result<()> {
     layout.create_dirs_and_gitignore()?;
     layout.create_team_dir()?;
     match options_for_private().create_new(true).open(layout.team_dir().join(ATTRIBUTES)) {
         Ok(mut file) => file.write_all(MERGE.as_bytes()),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }
 }
 
 /// Appends lines to the file of an author, which it creates if it is missing.
 pub(super) fn append_lines(layout: &Layout, author: &str, lines: &str) -> Result<(), ToolError> {
-    let appended = create_team_dir(layout).and_then(|()| append(&layout.store_path(&team_path(author)), author, lines));
-    appended.map_err(|error| ToolError::cannot(&format!("write {}", team_path(author)), &error))
-}
-
-fn append(path: &Path, author: &str, lines: &str) -> std::io::Result<()> {
-    let before = match store_file::read(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        read => read?,
+    let path = team_path(author);
+    let append = |file: &Path| {
+        create_team_dir(layout)?;
+        let before = match store_file::read(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read?,
+        };
+        let begin = match before.last() {
+            None => format!("# {author}\n\n"),
+            Some(b'\n') => String::new(),
+            Some(_) => "\n".to_owned(),
+        };
+        options_for_private().append(true).create(true).open(file)?.write_all((begin + lines).as_bytes())
     };
-    let begin = match before.last() {
-        None => format!("# {author}\n\n"),
-        Some(b'\n') => String::new(),
-        Some(_) => "\n".to_owned(),
-    };
-    let mut file = options_for_private().append(true).create(true).open(path)?;
-    file.write_all((begin + lines).as_bytes())
+    append(&layout.store_path(&path)).map_err(|error| ToolError::cannot(&format!("write {path}"), &error))
 }
 
 /// The file without the lines of some shared memories, or `None` if it has none of them.
