@@ -202,17 +202,18 @@ impl Engine {
     /// Synchronises rows and chunks with changed files, and stores the events in the spool. Returns `None` if it was stopped; the next
     /// call does the rest.
     pub fn refresh(&mut self, control: &mut Control<'_>) -> Result<Option<ReindexOutput>, ToolError> {
-        let outcome = self.with_repair(|engine| engine.index_changes(control));
-        match &outcome {
-            Ok(_) => self.repair_messages.set_problem(None),
-            Err(ToolError::Unavailable(cause)) => {
-                self.repair_messages.set_problem(Some(format!("{NOT_INDEXED}: {cause}")));
+        match self.with_repair(|engine| engine.index_changes(control)) {
+            Ok(output) => {
+                self.repair_messages.set_problem(None);
+                Ok(Some(output))
             }
-            Err(_) => {}
-        }
-        match outcome {
             Err(ToolError::Interrupted) => Ok(None),
-            outcome => outcome.map(Some),
+            Err(error) => {
+                if let ToolError::Unavailable(cause) = &error {
+                    self.repair_messages.set_problem(Some(format!("{NOT_INDEXED}: {cause}")));
+                }
+                Err(error)
+            }
         }
     }
 
@@ -311,14 +312,14 @@ impl Engine {
 
     /// Stores prepared memories, in one batch if possible, and returns each one's result.
     pub fn commit(&mut self, memories: &[PreparedMemory]) -> Vec<Result<CaptureOutcome, ToolError>> {
-        let outcomes = commit_all(&mut self.store, memories);
-        let pairs = memories.iter().zip(outcomes);
-        let settled = pairs.map(|(memory, outcome)| match outcome {
-            // Memories stored before the damage are in their log, so they are not stored twice.
-            Err(error) if error.is_damage() => self.with_repair(|engine| Ok(commit(&mut engine.store, memory)?)),
-            outcome => Ok(outcome?),
-        });
-        settled.collect()
+        let pairs = memories.iter().zip(commit_all(&mut self.store, memories));
+        pairs
+            .map(|(memory, outcome)| match outcome {
+                // Memories stored before the damage are in their log, so they are not stored twice.
+                Err(error) if error.is_damage() => self.with_repair(|engine| Ok(commit(&mut engine.store, memory)?)),
+                outcome => Ok(outcome?),
+            })
+            .collect()
     }
 
     /// Notes changes of states.

@@ -6,7 +6,7 @@ use schema::intake::capture::{CaptureOutcome, capture, confirmation};
 use schema::intake::prepare::{Destination, Draft, TEXT_LIMIT, prepare};
 use schema::log::LONG_TERM_FILE;
 use schema::model::code_anchor::CodeContext;
-use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
+use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::state_note::{StateChange, StateNote};
 use schema::settings;
@@ -61,15 +61,11 @@ impl Engine {
     }
 
     fn promote_as(&mut self, row: &MemoryRow, kind: MemoryType) -> Result<MemoryRow, ToolError> {
-        let attributes =
-            MemoryAttributes { metadata: row.memory.attributes.metadata.clone(), ..MemoryAttributes::default() };
+        let Memory { session_id, content, at, attributes, .. } = &row.memory;
         let draft = Draft {
-            session_id: row.memory.session_id.clone(),
-            kind,
-            content: row.memory.content.clone(),
-            at: row.memory.at,
-            attributes,
+            attributes: MemoryAttributes { metadata: attributes.metadata.clone(), ..MemoryAttributes::default() },
             destination: Destination::LongTerm,
+            ..Draft::new(session_id, kind, content, *at)
         };
         let captured =
             self.with_repair(|engine| Ok(capture(&mut engine.store, draft.clone(), &engine.loaded.sanitizer)?))?;

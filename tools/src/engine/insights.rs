@@ -29,10 +29,9 @@ impl Engine {
         let found = self.standing_memories(&INSIGHTS, |_, _| true)?;
         let mut locator = self.locator();
         let rows = self.store.rows();
-        let with_evidence = found
-            .into_iter()
-            .map(|insight| Ok(Insight { evidence: evidence_of(rows, &mut locator, &insight.row)?, ..insight }));
-        with_evidence.collect()
+        let with_evidence =
+            |insight: Insight| Ok(Insight { evidence: evidence_of(rows, &mut locator, &insight.row)?, ..insight });
+        found.into_iter().map(with_evidence).collect()
     }
 
     /// Conclusions of the core that are not in long-term memory.

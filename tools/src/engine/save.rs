@@ -68,12 +68,9 @@ pub(super) fn prepare_save(
     };
     let also = input.also.clone();
     let draft = Draft {
-        session_id: session_id.to_owned(),
-        kind: input.kind,
-        content: content.to_owned(),
-        at,
         attributes: MemoryAttributes { done, supersedes, also, metadata, ..MemoryAttributes::default() },
         destination: if input.long_term { Destination::LongTerm } else { Destination::DailyLog },
+        ..Draft::new(session_id, input.kind, content, at)
     };
     let sanitizer = settings::load(store.layout()).sanitizer;
     let nothing_left = || ToolError::Invalid("content is empty without its <private> parts".to_owned());
@@ -109,19 +106,15 @@ fn add_code(
         return Ok(prepared);
     }
     let is_long_term = prepared.draft().destination == Destination::LongTerm;
-    let same = store.rows().find_same_conclusion(&memory, is_long_term)?;
-    let mut files = same.map(|row| anchored_paths(store, &row)).transpose()?.unwrap_or_default();
+    let mut files: Vec<String> = match store.rows().find_same_conclusion(&memory, is_long_term)? {
+        Some(same) => current_code(store.rows(), &same)?.0.anchors.into_iter().map(|anchor| anchor.path).collect(),
+        None => Vec::new(),
+    };
     if files.is_empty() && !memory.session_id.is_empty() {
         files = files_of_turn(store.layout(), &memory.session_id);
     }
     let place = CodePlace { project: store.layout().project(), directory: checkout, sanitizer };
     Ok(place.anchored(prepared, &files))
-}
-
-/// The files that a memory is about.
-fn anchored_paths(store: &Store, row: &MemoryRow) -> Result<Vec<String>, ToolError> {
-    let (code, _) = current_code(store.rows(), row)?;
-    Ok(code.anchors.into_iter().map(|anchor| anchor.path).collect())
 }
 
 /// Line count of the last saved log, so that the next save need not count it again. Valid while the log is only appended

@@ -93,12 +93,8 @@ impl Engine {
         let (query, path) = (matcher.query, matcher.path);
         let span = selection.span();
         Ok(move |line: &BufferedUse| {
-            let text = [&line.file, &line.command, &line.change]
-                .into_iter()
-                .flatten()
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(" ");
+            let texts = [&line.file, &line.command, &line.change].into_iter().flatten().map(String::as_str);
+            let text = texts.collect::<Vec<_>>().join(" ");
             let at = Moment::parse_rfc3339(&line.at).map(|at| at.unix());
             at.map_or(span == (i64::MIN..=i64::MAX), |at| span.contains(&at))
                 && query.as_ref().is_none_or(|query| normalize_words(&text).contains(query))
