@@ -10,8 +10,7 @@ use schema::host::transcript::line_reader::ForwardLines;
 use schema::host::transcript::{TranscriptThread, picked_options};
 use schema::intake::prepare::PreparedMemory;
 use schema::model::moment::Moment;
-use schema::privacy::sanitizer::Sanitizer;
-use schema::settings::Settings;
+use schema::settings::LoadedSettings;
 
 use super::subagent_events::{SubagentRecord, read_subagent_events};
 use super::tool_record::{ToolActivity, ToolRecord};
@@ -32,21 +31,14 @@ pub struct ClaudeCodeReplay<'s> {
 }
 
 impl<'s> ClaudeCodeReplay<'s> {
-    pub fn open(
-        path: &Path,
-        project: &'s Path,
-        sanitizer: &'s Sanitizer,
-        settings: &'s Settings,
-        ending: TranscriptEnd,
-    ) -> io::Result<Self> {
+    pub fn open(path: &Path, project: &'s Path, loaded: &'s LoadedSettings, ending: TranscriptEnd) -> io::Result<Self> {
         let session_id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let subagent_events =
-            read_subagent_events(&path.with_extension("").join("subagents"), project, sanitizer, settings.edits);
+        let subagent_events = read_subagent_events(&path.with_extension("").join("subagents"), project, loaded);
         Ok(Self {
             lines: ForwardLines::open(path, 0)?,
             subagent_events,
             ending,
-            turns: TurnBuilder::new(project, sanitizer, settings, session_id),
+            turns: TurnBuilder::new(project, loaded, session_id),
             state: ReplayState::default(),
             is_done: false,
         })

@@ -9,8 +9,7 @@ use schema::host::transcript::line_reader::ForwardLines;
 use schema::intake::prepare::PreparedMemory;
 use schema::model::moment::Moment;
 use schema::model::word_list::WordList;
-use schema::privacy::sanitizer::Sanitizer;
-use schema::settings::Settings;
+use schema::settings::LoadedSettings;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -52,17 +51,11 @@ pub struct CodexReplay<'s> {
 }
 
 impl<'s> CodexReplay<'s> {
-    pub fn open(
-        path: &Path,
-        project: &'s Path,
-        sanitizer: &'s Sanitizer,
-        settings: &'s Settings,
-        ending: TranscriptEnd,
-    ) -> io::Result<Self> {
+    pub fn open(path: &Path, project: &'s Path, loaded: &'s LoadedSettings, ending: TranscriptEnd) -> io::Result<Self> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         // `rollout-2026-01-28T10-30-15-ID`
         let id = name.get("rollout-2026-01-28T10-30-15-".len()..).unwrap_or(&name).to_owned();
-        let mut turns = TurnBuilder::new(project, sanitizer, settings, String::new());
+        let mut turns = TurnBuilder::new(project, loaded, String::new());
         set_session(&mut turns, id);
         Ok(Self {
             lines: ForwardLines::open(path, 0)?,

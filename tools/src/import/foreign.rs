@@ -7,8 +7,7 @@ use std::time::UNIX_EPOCH;
 use schema::intake::prepare::{Draft, PreparedMemory};
 use schema::model::memory::{MemoryAttributes, MemoryType};
 use schema::model::moment::Moment;
-use schema::privacy::sanitizer::Sanitizer;
-use schema::settings::Settings;
+use schema::settings::LoadedSettings;
 use serde_json::{Map, Value};
 
 use crate::error::ToolError;
@@ -71,8 +70,7 @@ impl ForeignMemory {
 #[derive(Debug, Clone, Copy)]
 pub struct ImportScope<'s> {
     pub project: &'s Path,
-    pub sanitizer: &'s Sanitizer,
-    pub settings: &'s Settings,
+    pub loaded: &'s LoadedSettings,
     /// Whether to read entries of all projects, not only those of `project`.
     pub all: bool,
 }

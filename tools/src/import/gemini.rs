@@ -10,8 +10,7 @@ use schema::files::regular_file;
 use schema::host::hook::{CommandOutput, gemini_output};
 use schema::intake::prepare::PreparedMemory;
 use schema::model::moment::Moment;
-use schema::privacy::sanitizer::Sanitizer;
-use schema::settings::Settings;
+use schema::settings::LoadedSettings;
 use serde_json::{Value, json};
 
 use super::foreign::parse_time;
@@ -46,18 +45,12 @@ struct Chat {
 }
 
 impl<'s> GeminiReplay<'s> {
-    pub fn open(
-        path: &Path,
-        project: &'s Path,
-        sanitizer: &'s Sanitizer,
-        settings: &'s Settings,
-        ending: TranscriptEnd,
-    ) -> io::Result<Self> {
+    pub fn open(path: &Path, project: &'s Path, loaded: &'s LoadedSettings, ending: TranscriptEnd) -> io::Result<Self> {
         let bytes = regular_file::read(path, regular_file::MAX_BYTES)?;
         let (chat, state) = Chat::parse(&bytes);
         let name = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let session_id = chat.session_id.unwrap_or_else(name);
-        let mut turns = TurnBuilder::new(project, sanitizer, settings, session_id.clone());
+        let mut turns = TurnBuilder::new(project, loaded, session_id.clone());
         turns.from = Some(format!("gemini/{session_id}"));
         // The report of a subagent is in the chat that started it.
         let messages = if chat.is_subagent { VecDeque::new() } else { chat.messages.into() };

@@ -122,7 +122,7 @@ fn read_session(
         })?;
     }
     events.sort_by_key(|event| (event.at, event.table));
-    let mut turns = TurnBuilder::new(scope.project, scope.sanitizer, scope.settings, session_id.to_owned());
+    let mut turns = TurnBuilder::new(scope.project, scope.loaded, session_id.to_owned());
     for event in events {
         turns.last_at = Some(event.at);
         event.replay(directory, &mut turns);

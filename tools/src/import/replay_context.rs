@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolResponse, ToolUse, is_edit_tool};
-use schema::privacy::sanitizer::Sanitizer;
-use schema::settings::Edits;
+use schema::settings::{Edits, LoadedSettings};
 use serde_json::Value;
 
 use super::tool_record::{FinishedTool, StartedTool, ToolFailure};
@@ -25,15 +24,14 @@ pub(super) enum ReplayEvent {
 #[derive(Debug)]
 pub(super) struct ReplayContext<'s> {
     pub(super) project: &'s Path,
-    pub(super) sanitizer: &'s Sanitizer,
+    pub(super) loaded: &'s LoadedSettings,
     pub(super) session_id: String,
-    edits: Edits,
     pending: HashMap<String, (String, Value)>,
 }
 
 impl<'s> ReplayContext<'s> {
-    pub(super) fn new(project: &'s Path, sanitizer: &'s Sanitizer, edits: Edits, session_id: String) -> Self {
-        Self { project, sanitizer, session_id, edits, pending: HashMap::new() }
+    pub(super) fn new(project: &'s Path, loaded: &'s LoadedSettings, session_id: String) -> Self {
+        Self { project, loaded, session_id, pending: HashMap::new() }
     }
 
     pub(super) fn start_tools(&mut self, begun: Vec<StartedTool>) {
@@ -49,7 +47,7 @@ impl<'s> ReplayContext<'s> {
     pub(super) fn finish_tool(&mut self, done: FinishedTool, cwd: Option<&str>) -> Option<ReplayEvent> {
         let (name, input) = self.pending.remove(&done.id)?;
         // Failed edits name their files.
-        if self.edits == Edits::Off && is_edit_tool(&name) {
+        if self.loaded.settings.edits == Edits::Off && is_edit_tool(&name) {
             return None;
         }
         let (event, error, tool_response) = match done.result {
@@ -66,7 +64,7 @@ impl<'s> ReplayContext<'s> {
             error,
             ..HookPayload::default()
         };
-        match HostEvent::from_payload(&payload, self.project, self.sanitizer)?.kind {
+        match HostEvent::from_payload(&payload, self.project, &self.loaded.sanitizer)?.kind {
             EventKind::ToolUse(used) => Some(ReplayEvent::ToolUse(used)),
             EventKind::Failure(text) => Some(ReplayEvent::Failed(text)),
             _ => None,

@@ -11,8 +11,7 @@ use schema::host::transcript::TranscriptThread;
 use schema::host::transcript::line::{LineContent, TranscriptLine};
 use schema::host::transcript::line_reader::ForwardLines;
 use schema::model::moment::Moment;
-use schema::privacy::sanitizer::Sanitizer;
-use schema::settings::Edits;
+use schema::settings::LoadedSettings;
 use serde::Deserialize;
 
 use super::replay_context::{ReplayContext, ReplayEvent};
@@ -35,19 +34,14 @@ struct SubagentMeta {
 }
 
 /// All events of a session's subagents, in order of time. Unreadable files are skipped.
-pub(super) fn read_subagent_events(
-    folder: &Path,
-    project: &Path,
-    sanitizer: &Sanitizer,
-    edits: Edits,
-) -> VecDeque<SubagentRecord> {
+pub(super) fn read_subagent_events(folder: &Path, project: &Path, loaded: &LoadedSettings) -> VecDeque<SubagentRecord> {
     let Ok(listing) = fs::read_dir(folder) else { return VecDeque::new() };
     let mut files: Vec<PathBuf> = listing.filter_map(|item| Some(item.ok()?.path())).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl") && !is_linked_file(path));
     files.sort();
     let mut events = Vec::new();
     for file in files {
-        let context = ReplayContext::new(project, sanitizer, edits, String::new());
+        let context = ReplayContext::new(project, loaded, String::new());
         read_transcript(&file, context, &mut events);
     }
     events.sort_by_key(|record| record.at);

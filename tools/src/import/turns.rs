@@ -17,7 +17,7 @@ use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::prose::small_talk::{is_acknowledgement, is_empty_answer};
-use schema::settings::Settings;
+use schema::settings::LoadedSettings;
 use serde_json::Value;
 
 use super::foreign::FROM;
@@ -71,7 +71,6 @@ pub enum TranscriptEnd {
 #[derive(Debug)]
 pub(super) struct TurnBuilder<'s> {
     pub(super) context: ReplayContext<'s>,
-    settings: &'s Settings,
     turn: ReplayTurn,
     last_turn: LastTurn,
     /// Topics of this session's failures.
@@ -105,10 +104,9 @@ struct PendingAnswer {
 }
 
 impl<'s> TurnBuilder<'s> {
-    pub(super) fn new(project: &'s Path, sanitizer: &'s Sanitizer, settings: &'s Settings, session_id: String) -> Self {
+    pub(super) fn new(project: &'s Path, loaded: &'s LoadedSettings, session_id: String) -> Self {
         Self {
-            context: ReplayContext::new(project, sanitizer, settings.edits, session_id),
-            settings,
+            context: ReplayContext::new(project, loaded, session_id),
             turn: ReplayTurn::default(),
             last_turn: LastTurn::default(),
             failed: HashSet::new(),
@@ -116,6 +114,10 @@ impl<'s> TurnBuilder<'s> {
             last_at: None,
             from: None,
         }
+    }
+
+    fn sanitizer(&self) -> &'s Sanitizer {
+        &self.context.loaded.sanitizer
     }
 
     /// The next memory that is ready.
@@ -150,7 +152,8 @@ impl<'s> TurnBuilder<'s> {
             prompt: Some(text),
             ..HookPayload::default()
         };
-        match HostEvent::from_payload(&payload, self.context.project, self.context.sanitizer).map(|event| event.kind) {
+        let ReplayContext { project, loaded, .. } = &self.context;
+        match HostEvent::from_payload(&payload, project, &loaded.sanitizer).map(|event| event.kind) {
             Some(EventKind::Prompt(text)) => self.add_prompt(&text, at),
             _ => self.start_machine_turn(),
         }
@@ -249,10 +252,10 @@ impl<'s> TurnBuilder<'s> {
 
     /// Stores what hooks store of a tool use.
     fn used(&mut self, mut used: ToolUse, at: Moment) {
-        used.changed = used.changed.and_then(|changed| changed.within(self.settings.edits));
+        used.changed = used.changed.and_then(|changed| changed.within(self.context.loaded.settings.edits));
         let is_success = used.attempt.topics().iter().any(|topic| self.failed.contains(topic));
         if used.changed.is_some() || is_success {
-            let line = track_buffer::to_buffered_use(&used, is_success, &at, self.context.sanitizer);
+            let line = track_buffer::to_buffered_use(&used, is_success, &at, self.sanitizer());
             self.turn.used.get_or_insert_with(|| ToolUses::new(at)).add(line, at);
             self.turn.is_started = true;
         }
@@ -315,19 +318,19 @@ impl<'s> TurnBuilder<'s> {
     }
 
     fn conclude(&mut self, source: Option<MemoryId>, said: TurnTexts, at: Moment) {
-        let drafts = |said_in: &_| conclusions::drafts_of_turn(said_in, said, self.context.sanitizer);
+        let drafts = |said_in: &_| conclusions::drafts_of_turn(said_in, said, self.sanitizer());
         self.push_conclusions(self.said_in(source, at).as_ref().map(drafts));
     }
 
     fn conclude_prompt(&mut self, text: &str, at: Moment) {
-        let drafts =
-            |said_in: &_| conclusions::drafts_of_prompt(said_in, text, &self.last_turn, self.context.sanitizer);
+        let drafts = |said_in: &_| conclusions::drafts_of_prompt(said_in, text, &self.last_turn, self.sanitizer());
         self.push_conclusions(self.said_in(self.turn.prompt.clone(), at).as_ref().map(drafts));
     }
 
     /// The source of conclusions, unless the settings turn them off.
     fn said_in(&self, source: Option<MemoryId>, at: Moment) -> Option<ConclusionSource<'_>> {
-        self.settings.conclusions.then_some(ConclusionSource { session_id: &self.context.session_id, source, at })
+        let ReplayContext { loaded, session_id, .. } = &self.context;
+        loaded.settings.conclusions.then_some(ConclusionSource { session_id, source, at })
     }
 
     fn push_conclusions(&mut self, drafts: Option<Vec<Draft>>) {
@@ -372,7 +375,7 @@ impl<'s> TurnBuilder<'s> {
     /// Prepares a memory that says where it came from.
     fn prepared(&self, mut draft: Draft) -> Option<PreparedMemory> {
         draft.attributes.metadata.extend(self.from.iter().map(|from| (FROM.to_owned(), Value::from(from.as_str()))));
-        prepare(draft, self.context.sanitizer)
+        prepare(draft, self.sanitizer())
     }
 }
 
@@ -380,7 +383,7 @@ impl<'s> TurnBuilder<'s> {
 mod tests {
     use schema::host::hook::ToolResponse;
     use schema::model::memory::UNFINISHED;
-    use schema::settings::Edits;
+    use schema::settings::{Edits, Settings};
     use serde_json::json;
 
     use super::*;
@@ -389,8 +392,8 @@ mod tests {
     const AT: i64 = 1_769_563_800;
 
     fn memories(settings: &Settings, work: impl FnOnce(&mut TurnBuilder<'_>, Moment)) -> Vec<PreparedMemory> {
-        let sanitizer = Sanitizer::default();
-        let mut turns = TurnBuilder::new(Path::new("/home/dev/project"), &sanitizer, settings, "s".to_owned());
+        let loaded = LoadedSettings::from(settings.clone());
+        let mut turns = TurnBuilder::new(Path::new("/home/dev/project"), &loaded, "s".to_owned());
         work(&mut turns, Moment::from_unix(AT, Some(0)).unwrap());
         std::iter::from_fn(|| turns.pop()).collect()
     }

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use schema::files::project::home_dir;
 use schema::intake::prepare::PreparedMemory;
-use schema::privacy::sanitizer::Sanitizer;
-use schema::settings::Settings;
+use schema::settings::LoadedSettings;
 use serde::Serialize;
 use tools::import::{
     ForeignMemory, ImportScope, Receiver, RuleFile, SOURCES, Source, SourceError, find_rule_files, read_notes,
@@ -151,8 +150,7 @@ fn found_rules(home: &Path, project: &Path) -> Option<FoundSource> {
 }
 
 fn found_memories(source: &Source, home: &Path, project: &Path) -> Option<FoundSource> {
-    let (sanitizer, settings) = (Sanitizer::default(), Settings::default());
-    let scope = ImportScope { project, all: false, sanitizer: &sanitizer, settings: &settings };
+    let scope = ImportScope { project, all: false, loaded: &LoadedSettings::default() };
     let places = source.find(home, &scope);
     let mut counter = Counter::default();
     let problem = places.iter().find_map(|place| source.read(place, &scope, &mut counter).err());

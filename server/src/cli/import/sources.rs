@@ -14,7 +14,7 @@ use schema::intake::prepare::{PreparedMemory, prepare};
 use schema::model::memory::{Memory, MemoryId};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
-use schema::settings::{self, LoadedSettings};
+use schema::settings;
 use serde_json::Value;
 use tools::bulk_import::{ImportMode, IncomingMemory};
 use tools::error::ToolError;
@@ -60,8 +60,7 @@ pub(super) fn import_source(
     let started = Instant::now();
     let effect = if arguments.dry_run { ImportMode::DryRun } else { ImportMode::Write };
     let loaded = settings::load(&Layout::new(project));
-    let LoadedSettings { sanitizer, settings, .. } = &loaded;
-    let scope = ImportScope { project, all: arguments.all, sanitizer, settings };
+    let scope = ImportScope { project, all: arguments.all, loaded: &loaded };
     let places = match &arguments.from {
         Some(place) if !place.exists() => {
             return Err(ToolError::NotFound(format!("{} does not exist", place.display())).into());

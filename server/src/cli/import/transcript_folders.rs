@@ -67,11 +67,10 @@ impl TranscriptHost {
         loaded: &'s LoadedSettings,
         ending: TranscriptEnd,
     ) -> io::Result<Box<dyn SessionReplay + 's>> {
-        let (sanitizer, settings) = (&loaded.sanitizer, &loaded.settings);
         Ok(match self {
-            Self::ClaudeCode => Box::new(ClaudeCodeReplay::open(path, project, sanitizer, settings, ending)?),
-            Self::Codex => Box::new(CodexReplay::open(path, project, sanitizer, settings, ending)?),
-            Self::Gemini => Box::new(GeminiReplay::open(path, project, sanitizer, settings, ending)?),
+            Self::ClaudeCode => Box::new(ClaudeCodeReplay::open(path, project, loaded, ending)?),
+            Self::Codex => Box::new(CodexReplay::open(path, project, loaded, ending)?),
+            Self::Gemini => Box::new(GeminiReplay::open(path, project, loaded, ending)?),
         })
     }
 }

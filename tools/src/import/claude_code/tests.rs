@@ -12,10 +12,8 @@ fn fixtures() -> PathBuf {
 }
 
 fn replay(path: &Path, ending: TranscriptEnd) -> Vec<(MemoryType, String)> {
-    let sanitizer = Sanitizer::default();
-    let settings = Settings::default();
-    let mut replay =
-        ClaudeCodeReplay::open(path, Path::new("/home/dev/project"), &sanitizer, &settings, ending).unwrap();
+    let loaded = LoadedSettings::default();
+    let mut replay = ClaudeCodeReplay::open(path, Path::new("/home/dev/project"), &loaded, ending).unwrap();
     let mut found = Vec::new();
     while let Some(memory) = replay.next_memory().unwrap() {
         let draft = memory.draft().clone();
@@ -53,10 +51,8 @@ fn lines_of_unknown_kinds_are_understood_and_torn_ones_are_not() {
     let unknown =
         r#"{"type":"api-request-blob","body":{"messages":[{"role":"user","content":7}]},"message":["assistant"]}"#;
     fs::write(&path, format!("{unknown}\n{{\"type\":\"user\", torn\nno json\n{unknown}\n")).unwrap();
-    let sanitizer = Sanitizer::default();
-    let settings = Settings::default();
-    let mut replay =
-        ClaudeCodeReplay::open(&path, folder.path(), &sanitizer, &settings, TranscriptEnd::Complete).unwrap();
+    let loaded = LoadedSettings::default();
+    let mut replay = ClaudeCodeReplay::open(&path, folder.path(), &loaded, TranscriptEnd::Complete).unwrap();
     assert_eq!(replay.next_memory().unwrap(), None);
     assert_eq!((replay.state().unreadable_lines, replay.state().is_torn), (2, false));
 }
