@@ -244,24 +244,18 @@ fn not_found(id: &str) -> ToolError {
 
 #[cfg(test)]
 mod tests {
-    use schema::settings::Settings;
     use schema::tool::SaveInput;
 
     use super::*;
+    use crate::engine::tests::new_engine;
 
     fn save_text(engine: &mut Engine, kind: MemoryType, content: &str) -> String {
         engine.save(&SaveInput::new(kind, content.to_owned())).unwrap().id
     }
 
-    fn engine() -> (tempfile::TempDir, Engine) {
-        let project = tempfile::tempdir().unwrap();
-        let engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
-        (project, engine)
-    }
-
     #[test]
     fn two_memories_never_replace_each_other() {
-        let (_project, mut engine) = engine();
+        let (_project, mut engine) = new_engine();
         let ids = ["first", "second", "third"].map(|text| save_text(&mut engine, MemoryType::Decision, text));
         engine.supersede(&ids[0], &ids[1]).unwrap();
         engine.supersede(&ids[1], &ids[2]).unwrap();
@@ -275,7 +269,7 @@ mod tests {
 
     #[test]
     fn promoted_quote_stays_in_its_log() {
-        let (_project, mut engine) = engine();
+        let (_project, mut engine) = new_engine();
         let id = save_text(&mut engine, MemoryType::UserPrompt, "always answer in Korean");
         assert!(matches!(engine.promote(&id, None), Err(ToolError::Invalid(_))));
         assert!(matches!(engine.promote(&id, Some(MemoryType::Error)), Err(ToolError::Invalid(_))));

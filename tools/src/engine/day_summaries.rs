@@ -173,13 +173,13 @@ fn draft_of(day: &TimelineDay) -> Option<Draft> {
 
 #[cfg(test)]
 mod tests {
-    use schema::settings::Settings;
     use schema::tool::SearchInput;
     use serde_json::json;
 
     use super::super::{ForgetExtent, OldDatabases, Selection};
     use super::*;
     use crate::control::Control;
+    use crate::engine::tests::new_engine;
 
     fn save(engine: &mut Engine, kind: MemoryType, content: &str, day: u32) -> String {
         let at = NaiveDate::from_ymd_opt(2026, 4, day).unwrap().and_hms_opt(10, 0, 0).unwrap();
@@ -198,8 +198,7 @@ mod tests {
 
     #[test]
     fn old_days_get_one_summary_that_a_search_for_their_time_finds() {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         save(&mut engine, MemoryType::UserPrompt, "Where should the tokens live?", 3);
         let decision = save(&mut engine, MemoryType::Decision, "Cache the tokens in Redis", 3);
         save(&mut engine, MemoryType::Learning, "The proxy drops idle connections after a minute", 9);
@@ -220,8 +219,7 @@ mod tests {
 
     #[test]
     fn summary_goes_with_a_memory_that_it_repeats() {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let decision = save(&mut engine, MemoryType::Decision, "Cache the tokens in Redis", 3);
         save(&mut engine, MemoryType::Decision, "Rate limits are per key", 3);
         summarise(&mut engine);
@@ -234,8 +232,7 @@ mod tests {
 
     #[test]
     fn summary_is_composed_again_after_an_edit_or_a_replacement() {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let old = save(&mut engine, MemoryType::Decision, "Cache the tokens in Redis", 3);
         let new = save(&mut engine, MemoryType::Decision, "Cache the tokens in memory", 8);
         summarise(&mut engine);

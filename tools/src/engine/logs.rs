@@ -59,16 +59,15 @@ fn file_text(layout: &Layout, path: &str) -> Result<String, ToolError> {
 #[cfg(test)]
 mod tests {
     use schema::model::moment::Moment;
-    use schema::settings::Settings;
     use schema::tool::{LoadInput, LoadSource};
 
     use super::super::load::load_memory;
     use super::*;
+    use crate::engine::tests::new_engine;
 
     #[test]
     fn day_with_two_files_is_one_log() {
-        let project = tempfile::tempdir().unwrap();
-        let engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, engine) = new_engine();
         let layout = engine.store.layout();
         for (name, text) in [("2026-01-28.md", "one\n"), ("2026-01-28.2.md", "two\n")] {
             std::fs::write(layout.store_path(name), text).unwrap();
@@ -83,8 +82,7 @@ mod tests {
 
     #[test]
     fn long_text_is_cut_after_a_line_and_says_where() {
-        let project = tempfile::tempdir().unwrap();
-        let engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, engine) = new_engine();
         let line = "매우 긴 기억\n";
         std::fs::write(engine.store.layout().store_path("MEMORY.md"), line.repeat(MAX_TEXT_BYTES / line.len() + 1))
             .unwrap();

@@ -157,7 +157,6 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::time::Duration;
 
     use schema::files::lock::FileLock;
@@ -166,10 +165,10 @@ mod tests {
     use schema::model::memory::MemoryType;
     use schema::model::moment::Moment;
     use schema::privacy::sanitizer::Sanitizer;
-    use schema::settings::{EmbeddingProvider, Settings};
     use schema::store::Store;
 
     use super::*;
+    use crate::engine::tests::engine_without_vectors;
 
     #[test]
     fn index_lock_yields_to_requests() {
@@ -253,11 +252,6 @@ mod tests {
         std::fs::remove_file(layout.memory_db()).unwrap();
         std::fs::write(&file, format!("A person wrote of the walrus.\n{log}")).unwrap();
         assert_eq!(index(&mut open()), 1);
-    }
-
-    fn engine_without_vectors(project: &Path) -> Engine {
-        let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
-        Engine::open_with_settings(project, &settings).unwrap()
     }
 
     fn append_prompt(store: &mut Store, text: &str) {

@@ -81,19 +81,14 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use schema::settings::{EmbeddingProvider, Settings};
 
     use super::*;
-
-    fn engine(project: &std::path::Path) -> Engine {
-        let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
-        Engine::open_with_settings(project, &settings).unwrap()
-    }
+    use crate::engine::tests::engine_without_vectors;
 
     #[test]
     fn an_error_after_a_deletion_is_met_by_reopening() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = engine(project.path());
+        let mut engine = engine_without_vectors(project.path());
         for name in ["memory.db", "index.db"] {
             let mut attempts = 0;
             let path = project.path().join(".jikime/memory").join(name);
@@ -113,7 +108,7 @@ mod tests {
     #[test]
     fn search_survives_repair_by_another_reader() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = engine(project.path());
+        let mut engine = engine_without_vectors(project.path());
         let path = project.path().join(".jikime/memory/index.db");
         let mut attempts = 0;
         let found = engine.with_repair(|engine| {
@@ -133,7 +128,7 @@ mod tests {
     #[test]
     fn error_without_damage_repairs_nothing() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = engine(project.path());
+        let mut engine = engine_without_vectors(project.path());
         for error in [ToolError::Unavailable, ToolError::Internal, ToolError::Invalid] {
             let mut attempts = 0;
             let failed = engine.with_repair(|_| {

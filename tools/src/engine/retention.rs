@@ -100,15 +100,14 @@ mod tests {
     use schema::intake::prepare::{Draft, prepare};
     use schema::model::memory::MemoryAttributes;
     use schema::privacy::sanitizer::Sanitizer;
-    use schema::settings::Settings;
 
     use super::*;
     use crate::control::Control;
+    use crate::engine::tests::new_engine;
 
     #[test]
     fn cleanup_deletes_old_and_spares_kept_types() {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let now = Moment::from_unix(1_800_000_000, Some(0)).unwrap();
         let incoming = (0..22).map(|n| {
             let draft = Draft {

@@ -261,9 +261,9 @@ mod tests {
     use schema::intake::prepare::{Draft, prepare};
     use schema::model::failure::Attempt;
     use schema::privacy::sanitizer::Sanitizer;
-    use schema::settings::Settings;
 
     use super::*;
+    use crate::engine::tests::new_engine;
     use crate::engine::{ForgetExtent, OldDatabases};
 
     fn put(engine: &mut Engine, kind: MemoryType, content: &str, attributes: MemoryAttributes) -> MemoryId {
@@ -303,8 +303,7 @@ mod tests {
         #[case] session: Option<&str>,
         #[case] left: [bool; 2],
     ) {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         put(&mut engine, MemoryType::UserPrompt, "Build it", MemoryAttributes::default());
         ["s", "t"].iter().for_each(|session| buffer_use(&engine, session));
         let session = session.map(str::to_owned);
@@ -315,8 +314,7 @@ mod tests {
 
     #[test]
     fn saved_files_of_an_open_turn_are_forgotten() {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let at = Moment::from_unix(1_769_563_800, Some(32_400)).unwrap();
         resume(engine.store.layout(), "s", None, vec!["src/plan.rs".to_owned()], &at).unwrap();
         let selected =
@@ -327,8 +325,7 @@ mod tests {
 
     #[test]
     fn conclusions_are_forgotten_with_their_prompt() {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let prompt = put(&mut engine, MemoryType::UserPrompt, "We take zlib", MemoryAttributes::default());
         let other = put(&mut engine, MemoryType::UserPrompt, "We take tabs", MemoryAttributes::default());
         let from = |source: &MemoryId| MemoryAttributes { source: Some(source.clone()), ..MemoryAttributes::default() };

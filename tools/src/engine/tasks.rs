@@ -130,11 +130,11 @@ impl Engine {
 mod tests {
     use rstest::rstest;
     use schema::intake::forget::forget_rows;
-    use schema::settings::Settings;
     use schema::tool::SaveInput;
     use serde_json::json;
 
     use super::*;
+    use crate::engine::tests::new_engine;
 
     fn save(
         engine: &mut Engine,
@@ -160,8 +160,7 @@ mod tests {
 
     #[test]
     fn a_task_is_open_blocked_or_done() {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let first = save(&mut engine, MemoryType::Task, "A: renew the certificate", None, None);
         save(&mut engine, MemoryType::Task, "B: cut over the DNS", Some(&first), None);
         save(&mut engine, MemoryType::Task, "C: send the list (blocked by: Dana)", None, None);
@@ -182,8 +181,7 @@ mod tests {
     #[case::whole(32)]
     #[case::short(8)]
     fn task_waits_for_another_that_its_text_names(#[case] length: usize) {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let id = save(&mut engine, MemoryType::Task, "Z: publish", None, None);
         let short = &id[..length];
         save(&mut engine, MemoryType::Task, &format!("A: announce (blocked by {short})"), None, None);
@@ -210,8 +208,7 @@ mod tests {
         #[case] before: Option<&str>,
         #[case] (content, state): (&str, TaskState),
     ) {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let before = before.map(|before| save(&mut engine, MemoryType::Task, before, None, None));
         save(&mut engine, MemoryType::Task, text, None, before.as_deref());
         let states = states(&mut engine);
@@ -222,8 +219,7 @@ mod tests {
 
     #[test]
     fn closing_a_handmade_task_ticks_its_checkbox() {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let log = engine.store.layout().store_path("2026-01-28.md");
         std::fs::write(&log, "# 2026-01-28\n\n## Task\n\n- [ ] Renew the certificate\n- [ ] Rename the job\n").unwrap();
         engine.store.sync_log("2026-01-28.md").unwrap();
@@ -247,8 +243,7 @@ mod tests {
     #[case::field("B: cut over the DNS", Some("Dana"), "B: cut over the DNS")]
     #[case::in_the_text("B: cut over (waiting for Dana) now", None, "B: cut over (waiting for Dana) now")]
     fn unblocked_task_is_open(#[case] text: &str, #[case] waits_for: Option<&str>, #[case] expected: &str) {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let id = save(&mut engine, MemoryType::Task, text, waits_for, None);
         assert_eq!(states(&mut engine)[0].1, TaskState::Blocked("Dana".to_owned()));
         engine.unblock_task(&id).unwrap();
@@ -257,8 +252,7 @@ mod tests {
 
     #[test]
     fn only_tasks_are_closed() {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let id = save(&mut engine, MemoryType::Decision, "The job keeps its name", None, None);
         let error = engine.close_task(&id, None).unwrap_err();
         assert!(error.to_string().contains("is a decision, not a task"), "{error}");
@@ -266,8 +260,7 @@ mod tests {
 
     #[test]
     fn reason_for_closing_a_task_is_cleaned() {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let id = save(&mut engine, MemoryType::Task, "Push the tag", None, None);
         let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
         let closed = engine.close_task(&id, Some(&format!("pushed with {token}"))).unwrap();
@@ -278,8 +271,7 @@ mod tests {
 
     #[test]
     fn reason_for_closing_a_task_is_forgotten_with_it() {
-        let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+        let (_project, mut engine) = new_engine();
         let id = save(&mut engine, MemoryType::Task, "Move the ledger to zanzibar", None, None);
         let other = save(&mut engine, MemoryType::Task, "Renew the certificate", None, None);
         engine.close_task(&id, Some("zanzibar has it")).unwrap();

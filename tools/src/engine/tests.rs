@@ -1,4 +1,4 @@
-//! No comment in a log makes a tool fail.
+//! Engines for tests, and: no comment in a log makes a tool fail.
 
 use proptest::prelude::*;
 use schema::files::layout::Layout;
@@ -7,6 +7,18 @@ use schema::tool::{GetInput, LoadInput, LoadSource, SaveInput, SearchInput};
 
 use super::*;
 use crate::control::Control;
+
+/// An engine of a new store with the default settings.
+pub(super) fn new_engine() -> (tempfile::TempDir, Engine) {
+    let project = tempfile::tempdir().unwrap();
+    let engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+    (project, engine)
+}
+
+pub(super) fn engine_without_vectors(project: &Path) -> Engine {
+    let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
+    Engine::open_with_settings(project, &settings).unwrap()
+}
 
 const FIELDS: [&str; 11] =
     ["id", "type", "at", "session", "importance", "pinned", "supersedes", "origin", "metadata", "context", "later"];
@@ -80,8 +92,7 @@ proptest! {
             let text = format!("# {}\n\n- cache a1 <!-- {{\"id\":\"a1\"}} -->\n", &name[..name.len() - 3]);
             std::fs::write(layout.store_path(name), text + &lines.join("\n")).unwrap();
         }
-        let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
-        let mut engine = Engine::open_with_settings(project.path(), &settings).unwrap();
+        let mut engine = engine_without_vectors(project.path());
         for _ in 0..2 {
             engine.refresh(&mut Control::default()).unwrap();
             let rows = engine.list(&MemoryFilter::default(), 1000).unwrap();
@@ -102,8 +113,7 @@ proptest! {
 
 #[test]
 fn short_ids_of_four_digits_open_a_memory() {
-    let project = tempfile::tempdir().unwrap();
-    let mut engine = Engine::open_with_settings(project.path(), &Settings::default()).unwrap();
+    let (_project, mut engine) = new_engine();
     let saved = engine
         .save(&SaveInput::new(schema::model::memory::MemoryType::Decision, "Cache tokens in Redis".to_owned()))
         .unwrap();
