@@ -86,12 +86,13 @@ impl MarkdownLogs {
         }
         for (id, indexes) in claimants.into_iter().filter(|(_, indexes)| indexes.len() > 1) {
             let Some(id) = MemoryId::parse(&id) else { continue };
-            let path = |index: &usize| self.memories[*index].path.clone();
-            let best = indexes.iter().map(|index| (id_rank(&self.memories[*index]), path(index))).min();
-            let Some((_, best)) = best else { continue };
-            for index in indexes.into_iter().filter(|index| path(index) != best).collect::<Vec<_>>() {
+            let ranks = indexes.iter().map(|index| id_rank(&self.memories[*index]));
+            let Some((_, best)) = ranks.min() else { continue };
+            for index in indexes {
                 let memory = &mut self.memories[index];
-                memory.id = id.for_copy(&memory.path).to_string();
+                if memory.path != best {
+                    memory.id = id.for_copy(&memory.path).to_string();
+                }
             }
         }
         self.notes.sort_by_key(|note| note.at);
