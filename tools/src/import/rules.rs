@@ -45,14 +45,14 @@ pub struct RuleFile {
 
 /// The files with instructions that exist.
 pub fn find_rule_files(home: &Path, project: &Path) -> Vec<RuleFile> {
-    let mut files: Vec<RuleFile> =
-        PROJECT_FILES.iter().map(|name| RuleFile::in_project(project.join(name), project)).collect();
+    let in_project = |path: PathBuf| RuleFile { name: relative_name(&path, project), path, is_of_user: false };
+    let mut files: Vec<RuleFile> = PROJECT_FILES.iter().map(|name| in_project(project.join(name))).collect();
     for folder in RULE_FOLDERS.map(|name| project.join(name)) {
         let items = std::fs::read_dir(folder).into_iter().flatten().filter_map(|item| Some(item.ok()?.path()));
         let is_rule = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "mdc" || ending == "md");
         let mut rules: Vec<PathBuf> = items.filter(is_rule).collect();
         rules.sort();
-        files.extend(rules.into_iter().map(|path| RuleFile::in_project(path, project)));
+        files.extend(rules.into_iter().map(in_project));
     }
     files.extend(USER_FILES.iter().map(|name| RuleFile {
         path: home.join(name),
@@ -61,13 +61,6 @@ pub fn find_rule_files(home: &Path, project: &Path) -> Vec<RuleFile> {
     }));
     files.retain(|file| file.path.is_file());
     files
-}
-
-impl RuleFile {
-    fn in_project(path: PathBuf, project: &Path) -> Self {
-        let name = relative_name(&path, project);
-        Self { path, name, is_of_user: false }
-    }
 }
 
 /// Reads the items of a file.
