@@ -106,15 +106,10 @@ impl Engine {
         }
         for path in logs {
             control.check()?;
-            output.removed += match forced {
-                ForcedReread::Nothing => match self.catch_up_log(path, control)? {
-                    CatchUpOutcome::AlreadyInSync | CatchUpOutcome::SyncedUnread | CatchUpOutcome::Busy => 0,
-                    CatchUpOutcome::SyncedByReading(report) => report.removed,
-                },
-                ForcedReread::Files | ForcedReread::Index => {
-                    self.catch_up_log(path, control)?;
-                    self.store.sync_log(path)?.removed
-                }
+            output.removed += match (forced, self.catch_up_log(path, control)?) {
+                (ForcedReread::Files | ForcedReread::Index, _) => self.store.sync_log(path)?.removed,
+                (ForcedReread::Nothing, CatchUpOutcome::SyncedByReading(report)) => report.removed,
+                (ForcedReread::Nothing, _) => 0,
             };
         }
         let lock = self.lock_index(control)?;
