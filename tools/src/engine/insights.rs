@@ -26,7 +26,7 @@ pub struct Insight {
 impl Engine {
     /// Preferences, conventions and patterns, those of the highest standing first.
     pub fn insights(&mut self) -> Result<Vec<Insight>, ToolError> {
-        let found = self.standing_memories(&INSIGHTS, |_, _| true)?;
+        let found = self.standing_memories(&INSIGHTS)?;
         let mut locator = self.locator();
         let rows = self.store.rows();
         let with_evidence =
@@ -37,24 +37,19 @@ impl Engine {
     /// Conclusions of the core that are not in long-term memory.
     pub fn promotable(&mut self) -> Result<Vec<Insight>, ToolError> {
         let kinds: Vec<MemoryType> = MemoryType::ALL.into_iter().filter(|kind| kind.may_be_confirmed()).collect();
-        self.standing_memories(&kinds, |row, standing| standing == Standing::Core && row.path != LONG_TERM_FILE)
+        let mut found = self.standing_memories(&kinds)?;
+        found.retain(|insight| insight.standing == Standing::Core && insight.row.path != LONG_TERM_FILE);
+        Ok(found)
     }
 
-    fn standing_memories(
-        &mut self,
-        kinds: &[MemoryType],
-        is_wanted: impl Fn(&MemoryRow, Standing) -> bool,
-    ) -> Result<Vec<Insight>, ToolError> {
+    fn standing_memories(&mut self, kinds: &[MemoryType]) -> Result<Vec<Insight>, ToolError> {
         self.read_rows(|rows| {
             let mut found = Vec::new();
             for kind in kinds {
                 let filter = MemoryFilter { kind: Some(*kind), sharing: SharingFilter::Own, ..MemoryFilter::default() };
                 let mut of_kind = Vec::new();
                 for row in rows.list(&filter, usize::MAX >> 1)?.into_iter().filter(|row| row.superseded_by.is_none()) {
-                    let standing = rows.standing(&row)?;
-                    if is_wanted(&row, standing) {
-                        of_kind.push(Insight { row, standing, evidence: None });
-                    }
+                    of_kind.push(Insight { standing: rows.standing(&row)?, row, evidence: None });
                 }
                 // A stable sort keeps the newest first.
                 of_kind.sort_by_key(|insight| Reverse(insight.standing));
