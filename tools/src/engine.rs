@@ -52,7 +52,7 @@ use schema::model::state_note::StateNote;
 use schema::settings::{self, LoadedSettings, Settings};
 use schema::store::hook_log;
 use schema::store::{Locator, MemoryFilter, MemoryRow, Store, StoreAccess, has_less_space_than};
-use schema::tool::{ReindexInput, ReindexOutput, SaveInput, SaveOutput};
+use schema::tool::{ReindexInput, ReindexOutput};
 
 use crate::control::Control;
 use crate::curation::residue;
@@ -68,6 +68,7 @@ mod tests;
 pub use curate::{ConfirmedMemory, EditedMemory};
 pub use embedding::EmbeddingStep;
 pub use embedding_job::{EmbeddedTexts, EmbeddingJob, FailedJob};
+use file_access::LineCounter;
 pub use forget::{ForgetExtent, ForgetOutcome, OldDatabases};
 pub use history::{HistoryFilter, SessionDay, TimelineDay};
 pub use insights::Insight;
@@ -105,7 +106,7 @@ pub struct Engine {
     loaded: LoadedSettings,
     /// Repairs since opening.
     repair_messages: RepairMessages,
-    line_counter: save::LineCounter,
+    line_counter: LineCounter,
     /// Where the files are that memories are about.
     checkout: PathBuf,
     change_detector: ChangeDetector,
@@ -181,7 +182,7 @@ impl Engine {
             session_id: session_id.unwrap_or_default(),
             loaded,
             repair_messages,
-            line_counter: save::LineCounter::default(),
+            line_counter: LineCounter::default(),
             change_detector,
             checkout,
             personal: None,
@@ -296,20 +297,6 @@ impl Engine {
         self.store.is_current() && self.index.is_current()
     }
 
-    pub fn save(&mut self, input: &SaveInput) -> Result<SaveOutput, ToolError> {
-        let prepared = self.prepare(input)?;
-        self.with_repair(|engine| {
-            let saved = commit(&mut engine.store, &prepared)?;
-            save::save_output(&engine.store, &mut engine.line_counter, saved)
-        })
-    }
-
-    /// Validates and cleans a memory for [`Engine::commit`].
-    pub fn prepare(&mut self, input: &SaveInput) -> Result<PreparedMemory, ToolError> {
-        let now = Moment::now();
-        self.with_repair(|engine| save::prepare_save(&engine.store, input, &engine.session_id, &engine.checkout, now))
-    }
-
     /// Stores prepared memories, in one batch if possible, and returns each one's result.
     pub fn commit(&mut self, memories: &[PreparedMemory]) -> Vec<Result<CaptureOutcome, ToolError>> {
         let pairs = memories.iter().zip(commit_all(&mut self.store, memories));
@@ -325,19 +312,6 @@ impl Engine {
     /// Notes changes of states.
     pub fn append_notes(&mut self, notes: &[StateNote]) -> Result<(), ToolError> {
         self.with_repair(|engine| Ok(append_notes(&mut engine.store, notes).map(drop)?))
-    }
-
-    /// Builds the result of `memory_save`.
-    pub fn save_output(&mut self, saved: CaptureOutcome) -> Result<SaveOutput, ToolError> {
-        save::save_output(&self.store, &mut self.line_counter, saved)
-    }
-
-    /// Builds the result of `memory_save` for a model, with short ids.
-    pub fn compact_save_output(&mut self, saved: CaptureOutcome) -> Result<SaveOutput, ToolError> {
-        // One snapshot is one lock for all reads.
-        let _snapshot = self.store.snapshot()?;
-        let output = save::save_output(&self.store, &mut self.line_counter, saved)?;
-        self.compact_saved(output)
     }
 
     /// Finds the lines of memories in their files.

@@ -1,10 +1,12 @@
 //! Makes results short for a model: ids by their unique beginnings, times to the minute, scores with two digits.
 
+use schema::intake::capture::CaptureOutcome;
 use schema::model::memory::MemoryId;
 use schema::tool::{GetOutput, SaveOutput, SearchOutput};
 
 use super::Engine;
 use super::ids::SHORTEST;
+use super::save::save_output;
 use crate::error::ToolError;
 
 /// Characters of a local time without its seconds.
@@ -48,7 +50,10 @@ impl Engine {
     }
 
     /// The result of `memory_save` with short ids.
-    pub(super) fn compact_saved(&self, mut output: SaveOutput) -> Result<SaveOutput, ToolError> {
+    pub fn compact_save_output(&mut self, saved: CaptureOutcome) -> Result<SaveOutput, ToolError> {
+        // One snapshot is one lock for all reads.
+        let _snapshot = self.store.snapshot()?;
+        let mut output = save_output(&self.store, &mut self.line_counter, saved)?;
         self.shorten_id(&mut output.id)?;
         output.duplicate_of.iter_mut().try_for_each(|id| self.shorten_id(id))?;
         Ok(output)

@@ -14,6 +14,7 @@ use schema::store::MemoryRow;
 use schema::tool::{SaveInput, SaveOutput};
 
 use super::Engine;
+use super::ids::not_found;
 use crate::curation::revise;
 use crate::error::ToolError;
 
@@ -227,20 +228,10 @@ impl Engine {
             }
         }
     }
-
-    /// Finds the memory by a prefix of its id.
-    pub fn find_by_prefix(&mut self, beginning: &str) -> Result<MemoryRow, ToolError> {
-        let id = MemoryId::parse(&self.resolve_id(beginning)?).ok_or_else(|| not_found(beginning))?;
-        self.read_rows(|rows| rows.by_id(&id))?.ok_or_else(|| not_found(beginning))
-    }
 }
 
 const CHOOSE: &str = "an event needs a type to be kept as (--as): decision, learning, error_fix, preference, convention, architecture, \
      pattern, task or session_summary";
-
-fn not_found(id: &str) -> ToolError {
-    ToolError::NotFound(format!("there is no memory with the id {id:?}"))
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,36 +1,35 @@
-//! Resolves paths given by callers: only Markdown text inside the store. Limits what is returned of it.
+//! Resolves paths given by callers: only Markdown text inside the store. Limits what is returned of it, and finds lines in it.
 
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 
 use schema::files::layout::{Layout, STORE_DIR, is_visible_markdown};
 use schema::files::store_file;
+use schema::log::{LogKind, find_lines};
+use schema::store::{MemoryRow, Store, SyncedLog};
 
 use crate::error::ToolError;
 
 /// Checks a path and makes it relative to the store: no `..`, not absolute, Markdown, and no link out of the store.
 pub(super) fn confine_path(layout: &Layout, path: &str) -> Result<String, ToolError> {
+    let refused = |reason: &str| Err(ToolError::Invalid(format!("path is {path:?}: {reason}")));
     let slashed = path.trim().replace('\\', "/");
     let is_absolute = slashed.starts_with('/') || slashed.as_bytes().get(1) == Some(&b':');
     if is_absolute || slashed.split('/').any(|part| part == "..") || slashed.contains('\0') {
-        return Err(ToolError::Invalid(format!(
-            "path is {path:?}: give one relative to the project and inside {STORE_DIR}, without \"..\""
-        )));
+        return refused(&format!("give one relative to the project and inside {STORE_DIR}, without \"..\""));
     }
     let plain = slashed.trim_start_matches("./");
     let inside = plain.strip_prefix(STORE_DIR).map_or(plain, |rest| rest.trim_start_matches('/'));
     if inside.is_empty() || layout.store_path(inside).is_dir() {
-        return Err(ToolError::Invalid(format!("path is {path:?}: that is a directory; name a Markdown file in it")));
+        return refused("that is a directory; name a Markdown file in it");
     }
     if !is_visible_markdown(inside) {
-        return Err(ToolError::Invalid(format!(
-            "path is {path:?}: only Markdown files (.md) of the store can be opened"
-        )));
+        return refused("only Markdown files (.md) of the store can be opened");
     }
     // Links above the store, such as a linked temporary directory, are allowed.
     if let (Ok(store), Ok(file)) = (layout.store_dir().canonicalize(), layout.store_path(inside).canonicalize())
         && !file.starts_with(store)
     {
-        return Err(ToolError::Invalid(format!("path is {path:?}: a link on it leads out of the store")));
+        return refused("a link on it leads out of the store");
     }
     Ok(inside.to_owned())
 }
@@ -43,25 +42,19 @@ pub(super) struct FileText {
 
 /// Reads a confined file. Invalid UTF-8 is replaced, as in search, and the notice says so.
 pub(super) fn read_file(layout: &Layout, inside: &str) -> Result<FileText, ToolError> {
-    match store_file::read(&layout.store_path(inside)) {
-        Ok(bytes) => Ok(match String::from_utf8(bytes) {
-            Ok(text) => FileText { text, notice: None },
-            Err(error) => FileText {
-                text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
-                notice: Some(format!(
-                    "{} is not UTF-8 text: unreadable bytes show as \u{FFFD}; save it as UTF-8",
-                    display_path(inside)
-                )),
-            },
-        }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(ToolError::NotFound(format!("there is no file {}", display_path(inside))))
-        }
-        Err(error) if store_file::is_refused(&error) => {
-            Err(ToolError::Invalid(format!("cannot open {}: {error}", display_path(inside))))
-        }
-        Err(error) => Err(ToolError::cannot(&format!("read {}", display_path(inside)), &error)),
-    }
+    let path = display_path(inside);
+    let bytes = store_file::read(&layout.store_path(inside)).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => ToolError::NotFound(format!("there is no file {path}")),
+        _ if store_file::is_refused(&error) => ToolError::Invalid(format!("cannot open {path}: {error}")),
+        _ => ToolError::cannot(&format!("read {path}"), &error),
+    })?;
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) => FileText { text, notice: None },
+        Err(error) => FileText {
+            text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+            notice: Some(format!("{path} is not UTF-8 text: unreadable bytes show as \u{FFFD}; save it as UTF-8")),
+        },
+    })
 }
 
 /// Whether the file is readable but not UTF-8.
@@ -84,4 +77,34 @@ pub(super) fn max_bytes(max_tokens: Option<i64>) -> Result<usize, ToolError> {
         return Err(ToolError::Invalid(format!("maxTokens is {tokens}: use 1 or more")));
     }
     Ok((tokens as usize).saturating_mul(4))
+}
+
+/// Line count of the last saved log, so that the next save need not count it again. Valid while the log is only appended
+/// to.
+#[derive(Debug, Default)]
+pub(super) struct LineCounter {
+    path: String,
+    reading: String,
+    bytes: u64,
+    lines: usize,
+}
+
+impl LineCounter {
+    /// The lines of a memory, if it follows the counted part.
+    pub(super) fn lines_of_last(&mut self, store: &Store, row: &MemoryRow) -> Option<(usize, usize)> {
+        let kind = LogKind::from_path(&row.path)?;
+        let SyncedLog { read_mark: reading, .. } = store.synced_log(&row.path).ok()??;
+        if (&self.path, &self.reading) != (&row.path, &reading) {
+            *self = Self { path: row.path.clone(), reading, bytes: 0, lines: 0 };
+        }
+        let mut file = store_file::open(&store.layout().store_path(&row.path)).ok()?;
+        file.seek(SeekFrom::Start(self.bytes)).ok()?;
+        let mut more = Vec::new();
+        file.read_to_end(&mut more).ok()?;
+        let found = find_lines(&more, &row.memory, &row.path, kind);
+        let found = found.map(|found| (self.lines + found.start(), self.lines + found.end()));
+        self.bytes += more.len() as u64;
+        self.lines += more.iter().filter(|byte| **byte == b'\n').count();
+        found
+    }
 }

@@ -12,7 +12,7 @@ use schema::tool::{GetInput, GetOutput, MemoryDetails};
 use super::Engine;
 use super::evidence::evidence_of;
 use super::file_access::{FileText, confine_path, display_path, max_bytes, read_file};
-use super::ids::{comparable_id, only_match, resolve_id};
+use super::ids::{comparable_id, resolve_id};
 use super::personal::holds_everywhere;
 use crate::error::ToolError;
 use crate::index::{ChunkRow, Index, IndexLockWait};
@@ -37,16 +37,6 @@ impl Engine {
     /// A memory or a passage with its whole text, without counting it as opened.
     pub fn peek_details(&mut self, id: &str) -> Result<GetOutput, ToolError> {
         self.with_repair(|engine| Ok(engine.get_by_id(id.trim(), usize::MAX)?.1))
-    }
-
-    /// The only id with this prefix. A prefix of no id is returned unchanged.
-    pub fn resolve_id(&mut self, beginning: &str) -> Result<String, ToolError> {
-        let beginning = beginning.trim();
-        let ids = self.read_rows(|rows| {
-            let ids = rows.ids_beginning_with(beginning)?;
-            if ids.is_empty() { rows.ids_beginning_with(&comparable_id(beginning)) } else { Ok(ids) }
-        })?;
-        Ok(only_match(beginning, ids)?.unwrap_or_else(|| beginning.to_owned()))
     }
 
     fn get_of_project(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 use schema::files::layout::STORE_DIR;
-use schema::model::memory::{MemoryId, MemoryType};
+use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::model::tool_usage;
 use schema::store::{MemoryFilter, MemoryRow, SessionRow};
 
 use super::Engine;
-use super::ids::only_match;
 use crate::error::ToolError;
 
 /// Memories per read while going back through the days.
@@ -110,12 +109,6 @@ impl Engine {
         self.read_rows(|rows| filters.iter().map(|filter| rows.count_listed(filter)).sum())
     }
 
-    /// A memory, without counting it as read.
-    pub fn peek(&mut self, id: &str) -> Result<Option<MemoryRow>, ToolError> {
-        let Some(id) = MemoryId::parse(id) else { return Ok(None) };
-        self.read_rows(|rows| rows.by_id(&id))
-    }
-
     /// Sessions in a time range, the last first. A file selects the sessions that changed it; types or a log select those
     /// with such memories.
     pub fn sessions(&mut self, wanted: &HistoryFilter, limit: usize) -> Result<Vec<SessionRow>, ToolError> {
@@ -153,13 +146,6 @@ impl Engine {
         }
         let rows = self.list_history(&HistoryFilter { file: None, ..wanted.clone() }, usize::MAX)?;
         Ok(Some(rows.into_iter().map(|row| row.memory.session_id).collect()))
-    }
-
-    /// The only session id with this prefix. A prefix of no session is returned unchanged.
-    pub fn resolve_session_id(&mut self, beginning: &str) -> Result<String, ToolError> {
-        let beginning = beginning.trim();
-        let ids = self.read_rows(|rows| rows.sessions_beginning_with(beginning))?;
-        Ok(only_match(beginning, ids)?.unwrap_or_else(|| beginning.to_owned()))
     }
 
     /// The newest days with a matching memory, the last first.

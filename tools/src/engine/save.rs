@@ -1,81 +1,112 @@
 //! `memory_save`: stores one fact for later sessions.
 
-use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::Path;
-
-use schema::files::store_file;
 use schema::host::code::anchored::CodePlace;
 use schema::host::code::changes::current_code;
 use schema::host::track_buffer::files_of_turn;
-use schema::intake::capture::CaptureOutcome;
+use schema::intake::capture::{CaptureOutcome, commit};
 use schema::intake::prepare::{ALSO_LIMIT, Destination, Draft, PreparedMemory, TEXT_LIMIT, metadata_error, prepare};
-use schema::log::{LogKind, find_lines};
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::prose::tasks;
 use schema::settings;
-use schema::store::{MemoryRow, Store, SyncedLog};
+use schema::store::Store;
 use schema::tool::{SaveInput, SaveOutput};
 use serde_json::{Map, Value};
 
-use super::file_access::display_path;
+use super::Engine;
+use super::file_access::{LineCounter, display_path};
 use super::ids::resolve_id;
 use crate::error::ToolError;
 use crate::index::{TAGS, metadata_tags};
 
-/// Validates and cleans a memory.
-pub(super) fn prepare_save(
-    store: &Store,
-    input: &SaveInput,
-    session_id: &str,
-    checkout: &Path,
-    at: Moment,
-) -> Result<PreparedMemory, ToolError> {
-    if input.content.trim().is_empty() {
-        return Err(ToolError::Invalid("content is empty: give the text to remember".to_owned()));
+impl Engine {
+    /// `memory_save`.
+    pub fn save(&mut self, input: &SaveInput) -> Result<SaveOutput, ToolError> {
+        let prepared = self.prepare(input)?;
+        self.with_repair(|engine| {
+            let saved = commit(&mut engine.store, &prepared)?;
+            engine.save_output(saved)
+        })
     }
-    if input.content.len() > TEXT_LIMIT {
-        return Err(ToolError::Invalid(format!(
-            "content is {} bytes, over the limit of {TEXT_LIMIT}: save a summary and leave the rest in a file",
-            input.content.len()
-        )));
+
+    /// Validates and cleans a memory for [`Engine::commit`].
+    pub fn prepare(&mut self, input: &SaveInput) -> Result<PreparedMemory, ToolError> {
+        let now = Moment::now();
+        self.with_repair(|engine| engine.prepare_save(input, now))
     }
-    let length = input.also.as_deref().map_or(0, |also| also.chars().count());
-    if length > ALSO_LIMIT {
-        return Err(ToolError::Invalid(format!(
-            "also has {length} characters, over the limit of {ALSO_LIMIT}: leave some out"
-        )));
+
+    /// Builds the result of `memory_save`.
+    pub fn save_output(&mut self, saved: CaptureOutcome) -> Result<SaveOutput, ToolError> {
+        save_output(&self.store, &mut self.line_counter, saved)
     }
-    if input.long_term && input.kind.is_event() {
-        return Err(ToolError::Invalid(format!(
-            "type {} is session data and belongs in the daily log: omit longTerm, or choose decision, \
-             learning, error_fix, session_summary, preference, convention, architecture, pattern or task",
-            input.kind
-        )));
+
+    fn prepare_save(&self, input: &SaveInput, at: Moment) -> Result<PreparedMemory, ToolError> {
+        let store = &self.store;
+        if input.content.trim().is_empty() {
+            return Err(ToolError::Invalid("content is empty: give the text to remember".to_owned()));
+        }
+        if input.content.len() > TEXT_LIMIT {
+            return Err(ToolError::Invalid(format!(
+                "content is {} bytes, over the limit of {TEXT_LIMIT}: save a summary and leave the rest in a file",
+                input.content.len()
+            )));
+        }
+        let length = input.also.as_deref().map_or(0, |also| also.chars().count());
+        if length > ALSO_LIMIT {
+            return Err(ToolError::Invalid(format!(
+                "also has {length} characters, over the limit of {ALSO_LIMIT}: leave some out"
+            )));
+        }
+        if input.long_term && input.kind.is_event() {
+            return Err(ToolError::Invalid(format!(
+                "type {} is session data and belongs in the daily log: omit longTerm, or choose decision, \
+                 learning, error_fix, session_summary, preference, convention, architecture, pattern or task",
+                input.kind
+            )));
+        }
+        let mut metadata = parse_metadata(input.metadata.as_ref())?;
+        add_tags(&mut metadata, &input.tags);
+        if let Some(reason) = metadata_error(&metadata) {
+            return Err(ToolError::Invalid(format!(
+                "metadata is {reason}: use a few short fields and leave the rest in a file"
+            )));
+        }
+        let supersedes = input.supersedes.as_deref().map(|id| find_superseded(store, id.trim())).transpose()?;
+        let (content, done) = match input.kind {
+            MemoryType::Task => state_of_saved(store, &input.content, supersedes.as_ref())?,
+            _ => (input.content.as_str(), false),
+        };
+        let also = input.also.clone();
+        let draft = Draft {
+            attributes: MemoryAttributes { done, supersedes, also, metadata, ..MemoryAttributes::default() },
+            destination: if input.long_term { Destination::LongTerm } else { Destination::DailyLog },
+            ..Draft::new(self.session_id.clone(), input.kind, content, at)
+        };
+        let sanitizer = settings::load(store.layout()).sanitizer;
+        let nothing_left = || ToolError::Invalid("content is empty without its <private> parts".to_owned());
+        let prepared = prepare(draft, &sanitizer).ok_or_else(nothing_left)?;
+        self.add_code(&sanitizer, prepared)
     }
-    let mut metadata = parse_metadata(input.metadata.as_ref())?;
-    add_tags(&mut metadata, &input.tags);
-    if let Some(reason) = metadata_error(&metadata) {
-        return Err(ToolError::Invalid(format!(
-            "metadata is {reason}: use a few short fields and leave the rest in a file"
-        )));
+
+    /// Adds the code that a memory is about. If the same text is saved again, this is the same code.
+    fn add_code(&self, sanitizer: &Sanitizer, prepared: PreparedMemory) -> Result<PreparedMemory, ToolError> {
+        let store = &self.store;
+        let memory = prepared.to_memory();
+        if !memory.kind.is_about_code() {
+            return Ok(prepared);
+        }
+        let is_long_term = prepared.draft().destination == Destination::LongTerm;
+        let mut files: Vec<String> = match store.rows().find_same_conclusion(&memory, is_long_term)? {
+            Some(same) => current_code(store.rows(), &same)?.0.anchors.into_iter().map(|anchor| anchor.path).collect(),
+            None => Vec::new(),
+        };
+        if files.is_empty() && !memory.session_id.is_empty() {
+            files = files_of_turn(store.layout(), &memory.session_id);
+        }
+        let place = CodePlace { project: store.layout().project(), directory: &self.checkout, sanitizer };
+        Ok(place.anchored(prepared, &files))
     }
-    let supersedes = input.supersedes.as_deref().map(|id| find_superseded(store, id.trim())).transpose()?;
-    let (content, done) = match input.kind {
-        MemoryType::Task => state_of_saved(store, &input.content, supersedes.as_ref())?,
-        _ => (input.content.as_str(), false),
-    };
-    let also = input.also.clone();
-    let draft = Draft {
-        attributes: MemoryAttributes { done, supersedes, also, metadata, ..MemoryAttributes::default() },
-        destination: if input.long_term { Destination::LongTerm } else { Destination::DailyLog },
-        ..Draft::new(session_id, input.kind, content, at)
-    };
-    let sanitizer = settings::load(store.layout()).sanitizer;
-    let nothing_left = || ToolError::Invalid("content is empty without its <private> parts".to_owned());
-    let prepared = prepare(draft, &sanitizer).ok_or_else(nothing_left)?;
-    add_code(store, checkout, &sanitizer, prepared)
 }
 
 /// Returns the text of a saved task without its checkbox, and whether it is done.
@@ -92,59 +123,6 @@ fn state_of_saved<'t>(
     let task = replaced.filter(|row| row.memory.kind == MemoryType::Task);
     let reports_it = task.is_some_and(|row| !tasks::finished(text, &[&row.memory.content]).is_empty());
     Ok((text, reports_it))
-}
-
-/// Adds the code that a memory is about. If the same text is saved again, this is the same code.
-fn add_code(
-    store: &Store,
-    checkout: &Path,
-    sanitizer: &Sanitizer,
-    prepared: PreparedMemory,
-) -> Result<PreparedMemory, ToolError> {
-    let memory = prepared.to_memory();
-    if !memory.kind.is_about_code() {
-        return Ok(prepared);
-    }
-    let is_long_term = prepared.draft().destination == Destination::LongTerm;
-    let mut files: Vec<String> = match store.rows().find_same_conclusion(&memory, is_long_term)? {
-        Some(same) => current_code(store.rows(), &same)?.0.anchors.into_iter().map(|anchor| anchor.path).collect(),
-        None => Vec::new(),
-    };
-    if files.is_empty() && !memory.session_id.is_empty() {
-        files = files_of_turn(store.layout(), &memory.session_id);
-    }
-    let place = CodePlace { project: store.layout().project(), directory: checkout, sanitizer };
-    Ok(place.anchored(prepared, &files))
-}
-
-/// Line count of the last saved log, so that the next save need not count it again. Valid while the log is only appended
-/// to.
-#[derive(Debug, Default)]
-pub(super) struct LineCounter {
-    path: String,
-    reading: String,
-    bytes: u64,
-    lines: usize,
-}
-
-impl LineCounter {
-    /// The lines of a memory, if it follows the counted part.
-    fn lines_of_last(&mut self, store: &Store, row: &MemoryRow) -> Option<(usize, usize)> {
-        let kind = LogKind::from_path(&row.path)?;
-        let SyncedLog { read_mark: reading, .. } = store.synced_log(&row.path).ok()??;
-        if (&self.path, &self.reading) != (&row.path, &reading) {
-            *self = Self { path: row.path.clone(), reading, bytes: 0, lines: 0 };
-        }
-        let mut file = store_file::open(&store.layout().store_path(&row.path)).ok()?;
-        file.seek(SeekFrom::Start(self.bytes)).ok()?;
-        let mut more = Vec::new();
-        file.read_to_end(&mut more).ok()?;
-        let found = find_lines(&more, &row.memory, &row.path, kind);
-        let found = found.map(|found| (self.lines + found.start(), self.lines + found.end()));
-        self.bytes += more.len() as u64;
-        self.lines += more.iter().filter(|byte| **byte == b'\n').count();
-        found
-    }
 }
 
 pub(super) fn save_output(
