@@ -39,7 +39,7 @@ pub(super) struct ForeignDatabase {
 
 /// A row; missing columns are empty.
 pub(super) struct ForeignRow<'r> {
-    names: &'r [&'r str],
+    columns: &'r [String],
     row: &'r rusqlite::Row<'r>,
 }
 
@@ -84,28 +84,25 @@ impl ForeignDatabase {
     pub(super) fn for_each_row(
         &self,
         table: &str,
-        names: &[&str],
         work: impl FnMut(&ForeignRow<'_>) -> Result<(), SourceError>,
     ) -> Result<(), SourceError> {
-        self.for_each_match(table, names, None, work)
+        self.for_each_match(table, None, work)
     }
 
     /// Calls `work` with each row, or with those in which a column has the value of the filter.
     pub(super) fn for_each_match(
         &self,
         table: &str,
-        names: &[&str],
         filter: Option<(&str, &str)>,
         mut work: impl FnMut(&ForeignRow<'_>) -> Result<(), SourceError>,
     ) -> Result<(), SourceError> {
         let unreadable = |error: rusqlite::Error| SourceError::unreadable(&self.path, &format!("{table}: {error}"));
         let columns = self.columns(table).map_err(unreadable)?;
-        let is_known = |name: &str| columns.iter().any(|column| column == name);
-        if columns.is_empty() || filter.is_some_and(|(column, _)| !is_known(column)) {
+        if columns.is_empty() || filter.is_some_and(|(name, _)| !columns.iter().any(|column| column == name)) {
             return Ok(());
         }
         let selected: Vec<String> =
-            names.iter().map(|name| if is_known(name) { format!("\"{name}\"") } else { "NULL".to_owned() }).collect();
+            columns.iter().map(|column| format!("\"{}\"", column.replace('"', "\"\""))).collect();
         let condition = filter.map(|(column, _)| format!(" WHERE \"{column}\" = ?1")).unwrap_or_default();
         let query = format!("SELECT {} FROM \"{table}\"{condition}", selected.join(", "));
         let ordered = self.connection.prepare(&format!("{query} ORDER BY rowid"));
@@ -114,7 +111,7 @@ impl ForeignDatabase {
         let mut rows =
             statement.query(rusqlite::params_from_iter(filter.map(|(_, value)| value))).map_err(unreadable)?;
         while let Some(row) = rows.next().map_err(unreadable)? {
-            work(&ForeignRow { names, row })?;
+            work(&ForeignRow { columns: &columns, row })?;
         }
         Ok(())
     }
@@ -123,7 +120,7 @@ impl ForeignDatabase {
 impl ForeignRow<'_> {
     /// A value as text. Empty for NULL, bytes and missing columns.
     pub(super) fn text(&self, name: &str) -> String {
-        let index = self.names.iter().position(|known| *known == name);
+        let index = self.columns.iter().position(|column| column == name);
         match index.and_then(|index| self.row.get_ref(index).ok()) {
             Some(ValueRef::Text(text)) => String::from_utf8_lossy(text).into_owned(),
             Some(ValueRef::Integer(number)) => number.to_string(),
@@ -204,7 +201,7 @@ mod tests {
     fn contents(path: &Path) -> Vec<String> {
         let mut found = Vec::new();
         let db = ForeignDatabase::open(path).unwrap();
-        let read = db.for_each_row("notes", &["id", "missing", "text"], |row| {
+        let read = db.for_each_row("notes", |row| {
             found.push(format!("{}|{}|{}", row.text("id"), row.text("missing"), row.text("text")));
             Ok(())
         });
