@@ -236,23 +236,19 @@ fn clean_note(note: StateNote, sanitizer: &Sanitizer) -> StateNote {
 
 /// Writes memories as Markdown logs: long-term memory first, then day by day, each with the changes of states on that day.
 pub fn render_markdown(rows: &[MemoryRow], notes: &[StateNote]) -> String {
-    let mut logs: BTreeMap<(bool, String), Vec<&Memory>> = BTreeMap::new();
-    let mut noted: BTreeMap<(bool, String), Vec<&StateNote>> = BTreeMap::new();
+    let mut logs: BTreeMap<(bool, String), (Vec<_>, Vec<_>)> = BTreeMap::new();
     for note in notes {
-        let key = (true, LogKind::Daily(note.at.date()).file_name());
-        logs.entry(key.clone()).or_default();
-        noted.entry(key).or_default().push(note);
+        logs.entry((true, LogKind::Daily(note.at.date()).file_name())).or_default().1.push(note);
     }
     for row in rows {
         let name = log_of(&row.path, row.memory.kind, &row.memory.at).file_name();
-        logs.entry((name != LONG_TERM_FILE, name)).or_default().push(&row.memory);
+        logs.entry((name != LONG_TERM_FILE, name)).or_default().0.push(&row.memory);
     }
-    let text = |(key, memories): (&(bool, String), &Vec<&Memory>)| {
-        let kind = LogKind::from_path(&key.1).unwrap_or(LogKind::LongTerm);
-        let notes = noted.get(key).map(Vec::as_slice).unwrap_or_default();
+    let texts = logs.iter().map(|((_, name), (memories, notes))| {
+        let kind = LogKind::from_path(name).unwrap_or(LogKind::LongTerm);
         String::from_utf8_lossy(&render_grouped(memories, notes, kind)).into_owned()
-    };
-    logs.iter().map(text).collect::<Vec<_>>().join("\n")
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
