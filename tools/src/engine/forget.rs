@@ -16,9 +16,9 @@ use schema::model::memory::MemoryType;
 use schema::model::sharing::team_author;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
-use schema::store::MemoryRow;
 use schema::store::forgotten;
 use schema::store::hook_log;
+use schema::store::{MemoryRow, StoreError};
 
 use super::{Engine, SelectedMemories, Selection};
 use crate::error::ToolError;
@@ -70,15 +70,14 @@ impl Engine {
         self.store.require_writable()?;
         self.begin_forgetting()?;
         if let Some(session) = &selected.session {
-            let _lock = self.store.lock().map_err(schema::store::StoreError::from)?;
+            let _lock = self.store.lock().map_err(StoreError::from)?;
             forgotten::add_texts(self.store.layout(), [forgotten::session_key(session).as_str()])?;
         }
         self.forget_day_summaries(&selected.rows)?;
         let (shared, own): (Vec<MemoryRow>, Vec<MemoryRow>) =
             selected.rows.iter().cloned().partition(|row| team_author(&row.path).is_some());
-        let mut memories = self.forget_shared(&shared)?;
+        let of_team = self.forget_shared(&shared)?;
         let deleted = self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &own)?))?;
-        memories += deleted;
         self.forget_summaries(&selected.rows)?;
         if let Some(selection) = &selected.selection {
             self.forget_in_buffers(selection, selected)?;
@@ -96,7 +95,7 @@ impl Engine {
         if changed > 0 {
             forgot.leftovers.push(format!("{changed} of the memories, whose text was changed meanwhile"));
         }
-        Ok(ForgetOutcome { memories, ..forgot })
+        Ok(ForgetOutcome { memories: of_team + deleted, ..forgot })
     }
 
     /// Deletes the composed summaries of the sessions of deleted memories, which repeat their texts. The next session start composes missing

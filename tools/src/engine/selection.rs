@@ -134,19 +134,16 @@ impl Engine {
             }
         }
         if let Some(session) = matcher.session.take() {
-            let exact = sessions.contains(&session);
-            if !exact && sessions.len() > 1 {
-                let names: Vec<String> = sessions.into_iter().take(3).collect();
-                let text = format!(
-                    "{session:?} matches several sessions: {}; give more characters of the id",
-                    names.join(", ")
-                );
-                return Err(ToolError::Invalid(text));
-            }
-            if exact {
+            if sessions.contains(&session) {
                 selected.rows.retain(|row| row.memory.session_id == session);
+                selected.session = Some(session);
+            } else if sessions.len() > 1 {
+                let names = sessions.into_iter().take(3).collect::<Vec<_>>().join(", ");
+                let text = format!("{session:?} matches several sessions: {names}; give more characters of the id");
+                return Err(ToolError::Invalid(text));
+            } else {
+                selected.session = sessions.pop_first();
             }
-            selected.session = if exact { Some(session) } else { sessions.pop_first() };
         }
         selected.add_conclusions(drawn);
         selected.rows.sort_by_key(|row| (row.memory.at, row.seq));
