@@ -94,7 +94,7 @@ struct ReplayTurn {
     is_started: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct PendingAnswer {
     id: Option<String>,
     text: String,
@@ -167,8 +167,7 @@ impl<'s> TurnBuilder<'s> {
 
     /// Hooks get no event at the end of a cancelled turn. They read its text at the next prompt.
     pub(super) fn interrupt(&mut self) {
-        self.add_answer_to_texts();
-        self.turn.answer = None;
+        self.continue_answer();
         self.turn.is_started = self.turn.used.is_some();
     }
 
@@ -177,8 +176,9 @@ impl<'s> TurnBuilder<'s> {
     }
 
     pub(super) fn compact(&mut self, at: Moment) {
-        self.add_answer_to_texts();
-        self.turn.answer = self.turn.answer.take().filter(|answer| answer.is_last);
+        let last = self.turn.answer.clone().filter(|answer| answer.is_last);
+        self.continue_answer();
+        self.turn.answer = last;
         self.end_tool_uses();
         self.conclude_turn(None, at);
     }
@@ -195,7 +195,7 @@ impl<'s> TurnBuilder<'s> {
             }
             // The host ended a turn here, and a hook or a task continued it.
             Some(open) if open.is_last => self.end_turn(),
-            Some(_) => self.add_answer_to_texts(),
+            Some(_) => self.continue_answer(),
             None => {}
         }
         self.turn.answer = Some(PendingAnswer { id, text, at, is_last: true });
@@ -216,10 +216,16 @@ impl<'s> TurnBuilder<'s> {
         }
     }
 
-    /// The model goes on with tools after the current answer, which therefore is text between tools.
+    /// Makes the current answer a text between tools, because the model continued or was interrupted.
     pub(super) fn continue_answer(&mut self) {
-        self.add_answer_to_texts();
-        self.turn.answer = None;
+        let Some(answer) = self.turn.answer.take() else { return };
+        self.turn.said.at = Some(answer.at);
+        let texts = &mut self.turn.said.texts;
+        texts.push(answer.text);
+        // Keeps only the last texts of a long turn.
+        while texts.iter().map(String::len).sum::<usize>() > TURN_TEXTS {
+            texts.remove(0);
+        }
     }
 
     pub(super) fn start_tools(&mut self, started: Vec<StartedTool>) {
@@ -298,19 +304,6 @@ impl<'s> TurnBuilder<'s> {
         }
     }
 
-    /// Adds the current answer to the text between tools, because the model continued or was interrupted.
-    fn add_answer_to_texts(&mut self) {
-        if let Some(answer) = &self.turn.answer {
-            self.turn.said.at = Some(answer.at);
-            let texts = &mut self.turn.said.texts;
-            texts.push(answer.text.clone());
-            // Keeps only the last texts of a long turn.
-            while texts.iter().map(String::len).sum::<usize>() > TURN_TEXTS {
-                texts.remove(0);
-            }
-        }
-    }
-
     /// Extracts conclusions from a turn. `answer` is the memory of its answer.
     fn conclude_turn(&mut self, answer: Option<MemoryId>, at: Moment) {
         let said = std::mem::take(&mut self.turn.said);
@@ -347,7 +340,7 @@ impl<'s> TurnBuilder<'s> {
             return false;
         }
         let is_open = self.turn.is_started;
-        self.add_answer_to_texts();
+        self.continue_answer();
         self.conclude_turn(None, self.last_at.unwrap_or_else(Moment::now));
         is_open
     }
