@@ -97,7 +97,7 @@ impl Engine {
 
     fn day_summaries(&mut self) -> Result<Vec<MemoryRow>, ToolError> {
         let filter = MemoryFilter { kind: Some(MemoryType::SessionSummary), ..MemoryFilter::default() };
-        let mut rows = self.list(&filter, usize::MAX >> 1)?;
+        let mut rows = self.list(&filter, usize::MAX)?;
         rows.retain(|row| row.memory.is_day_summary());
         Ok(rows)
     }
@@ -124,7 +124,7 @@ impl Engine {
         let sessions: BTreeSet<&str> = of.iter().map(|row| row.memory.session_id.as_str()).collect();
         for session in sessions.into_iter().filter(|session| !session.is_empty()) {
             let filter = MemoryFilter { session_id: Some(session.to_owned()), ..MemoryFilter::default() };
-            days.extend(self.list(&filter, usize::MAX >> 1)?.iter().map(|row| row.memory.at.date()));
+            days.extend(self.list(&filter, usize::MAX)?.iter().map(|row| row.memory.at.date()));
         }
         let quoting: Vec<MemoryRow> =
             summaries.into_iter().filter(|row| days.contains(&row.memory.at.date())).collect();

@@ -48,7 +48,7 @@ impl Engine {
             for kind in kinds {
                 let filter = MemoryFilter { kind: Some(*kind), sharing: SharingFilter::Own, ..MemoryFilter::default() };
                 let mut of_kind = Vec::new();
-                for row in rows.list(&filter, usize::MAX >> 1)?.into_iter().filter(|row| row.superseded_by.is_none()) {
+                for row in rows.list(&filter, usize::MAX)?.into_iter().filter(|row| row.superseded_by.is_none()) {
                     of_kind.push(Insight { standing: rows.standing(&row)?, row, evidence: None });
                 }
                 // A stable sort keeps the newest first.

@@ -29,7 +29,7 @@ pub enum TaskState {
 impl Engine {
     /// The tasks, the newest first.
     pub fn tasks(&mut self) -> Result<Vec<Task>, ToolError> {
-        self.newest_tasks(usize::MAX >> 1)
+        self.newest_tasks(usize::MAX)
     }
 
     /// At most this many of the newest tasks.
