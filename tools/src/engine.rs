@@ -2,12 +2,10 @@
 //!
 //! Synchronous and single-threaded; the server gives it its own thread.
 
-mod code_changes;
 mod compact;
 mod curate;
 mod day_summaries;
 mod embedding;
-mod embedding_job;
 mod evidence;
 mod file_access;
 mod forget;
@@ -66,8 +64,7 @@ use crate::search::append_notice;
 mod tests;
 
 pub use curate::{ConfirmedMemory, EditedMemory};
-pub use embedding::EmbeddingStep;
-pub use embedding_job::{EmbeddedTexts, EmbeddingJob, FailedJob};
+pub use embedding::{EmbeddedTexts, EmbeddingJob, EmbeddingStep, FailedJob};
 use file_access::LineCounter;
 pub use forget::{ForgetExtent, ForgetOutcome, OldDatabases};
 pub use history::{HistoryFilter, SessionDay, TimelineDay};

@@ -3,7 +3,6 @@
 mod current_state;
 mod new_memories;
 mod review_candidate;
-mod similar_texts;
 
 pub use review_candidate::{ReviewCandidate, ReviewKind};
 
