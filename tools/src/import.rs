@@ -15,7 +15,6 @@ mod openclaw;
 mod replay_context;
 mod rules;
 mod server_memory;
-mod source;
 mod subagent_events;
 mod tool_record;
 mod turns;
@@ -23,10 +22,9 @@ mod turns;
 pub use auto_memory::{HostNote, read_notes};
 pub use claude_code::{ClaudeCodeReplay, claude_code_session_directory};
 pub use codex::{CodexReplay, codex_session_directory};
-pub use foreign::{FROM, ForeignMemory, ImportScope, Receiver, SourceError};
+pub use foreign::{FROM, ForeignMemory, ImportScope, Receiver, Source, SourceError};
 pub use gemini::GeminiReplay;
 pub use rules::{RuleFile, find_rule_files, read_rules};
-pub use source::Source;
 pub use turns::{IMPORT_MARK_PREFIX, ReplayState, SessionReplay, TranscriptEnd};
 
 /// The programs whose memories can be imported, the most used first. A new one is a file with a `SOURCE` and a line here.

@@ -8,10 +8,9 @@ use schema::model::memory::MemoryType;
 use serde_json::Value;
 
 use super::foreign::{
-    ForeignMemory, ImportScope, Receiver, SourceError, changed_at, is_plausible, kind_named, parse_time,
+    ForeignMemory, ImportScope, Receiver, Source, SourceError, changed_at, is_plausible, kind_named, parse_time,
 };
 use super::markdown::{Note, files_of_source, read_file, relative_name};
-use super::source::Source;
 
 pub(super) const SOURCE: Source = Source { name: "basic-memory", program: "basic-memory", places, read };
 

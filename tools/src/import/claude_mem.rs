@@ -7,9 +7,8 @@ use schema::files::environment;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 
-use super::foreign::{ForeignMemory, ImportScope, Receiver, SourceError, changed_at, join_parts, kind_named};
+use super::foreign::{ForeignMemory, ImportScope, Receiver, Source, SourceError, changed_at, join_parts, kind_named};
 use super::foreign_database::{ForeignDatabase, ForeignRow};
-use super::source::Source;
 
 pub(super) const SOURCE: Source = Source { name: "claude-mem", program: "claude-mem", places, read };
 

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use schema::model::memory::content_hash;
 use schema::model::moment::Moment;
 
-use super::foreign::{ImportScope, Receiver, SourceError, changed_at};
+use super::foreign::{ImportScope, Receiver, Source, SourceError, changed_at};
 use super::foreign_database::{ForeignDatabase, ForeignRow};
-use super::source::Source;
 use super::tool_record::{FinishedTool, StartedTool, ToolFailure};
 use super::turns::{TranscriptEnd, TurnBuilder};
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use schema::files::environment;
 use schema::model::memory::MemoryType;
 
-use super::foreign::{ForeignMemory, ImportScope, Receiver, SourceError, changed_at, kind_named};
+use super::foreign::{
+    ForeignMemory, ImportScope, Receiver, Source, SourceError, changed_at, configured_paths, kind_named,
+};
 use super::foreign_database::ForeignDatabase;
-use super::source::{Source, configured_paths};
 
 pub(super) const SOURCE: Source = Source { name: "mcp-memory-service", program: "mcp-memory-service", places, read };
 

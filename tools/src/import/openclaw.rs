@@ -9,10 +9,9 @@ use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 
 use super::foreign::{
-    ForeignMemory, ImportScope, Receiver, SourceError, changed_at, is_plausible, kind_named, parse_time,
+    ForeignMemory, ImportScope, Receiver, Source, SourceError, changed_at, is_plausible, kind_named, parse_time,
 };
 use super::markdown::{Note, files_of_source, read_file, relative_name, sections};
-use super::source::Source;
 
 pub(super) const SOURCE: Source = Source { name: "openclaw", program: "OpenClaw", places, read };
 

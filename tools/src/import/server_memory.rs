@@ -10,8 +10,9 @@ use schema::host::transcript::line_reader::ForwardLines;
 use schema::model::memory::MemoryType;
 use serde::Deserialize;
 
-use super::foreign::{ForeignMemory, ImportScope, Receiver, SourceError, changed_at, kind_named};
-use super::source::{Source, configured_paths};
+use super::foreign::{
+    ForeignMemory, ImportScope, Receiver, Source, SourceError, changed_at, configured_paths, kind_named,
+};
 
 pub(super) const SOURCE: Source =
     Source { name: "server-memory", program: "@modelcontextprotocol/server-memory", places, read };
