@@ -6,7 +6,6 @@ mod compact;
 mod curate;
 mod day_summaries;
 mod embedding;
-mod evidence;
 mod file_access;
 mod forget;
 mod get;

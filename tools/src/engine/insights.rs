@@ -9,7 +9,7 @@ use schema::store::{MemoryFilter, MemoryRow, SharingFilter};
 use schema::tool::Evidence;
 
 use super::Engine;
-use super::evidence::evidence_of;
+use super::get::evidence_of;
 use crate::error::ToolError;
 
 /// The types of insights, in the order of their list.

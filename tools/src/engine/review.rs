@@ -1,6 +1,5 @@
 //! Review: finds memories that somebody should look at, without a language model. It changes nothing but the notes of decisions.
 
-mod current_state;
 mod new_memories;
 mod review_candidate;
 
@@ -8,12 +7,14 @@ pub use review_candidate::{ReviewCandidate, ReviewKind};
 
 use std::cell::Cell;
 
-use schema::host::session_context::given_times;
+use schema::host::code::changes::ChangeDetector;
+use schema::host::session_context::{GivenTimes, given_times};
+use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::model::sharing::team_author;
 use schema::prose::comparison::{TextRelation, ValueKind};
 use schema::settings;
-use schema::store::MemoryRow;
+use schema::store::{MemoryFilter, MemoryRow, Store};
 
 use self::new_memories::{has_secret, relation_of, reports_condition, reports_end};
 use self::review_candidate::ReviewDecisions;
@@ -25,6 +26,15 @@ use crate::index::ReviewPass;
 /// Pairs that are read at once, and open candidates after which a review finds no older ones of a pass.
 const PER_READ: usize = 500;
 const PER_PASS: usize = 500;
+
+/// The newest memories of a type that are compared with the code, and that may be unused.
+const PER_TYPE: usize = 2_000;
+
+/// Memories whose files count as one answer of the change detector, which limits how much it reads.
+const PER_ANSWER: usize = 100;
+
+/// Seconds after which a memory that no session was given is unused.
+const UNUSED_AFTER: i64 = 180 * 86_400;
 
 /// Days after which a candidate that was put off returns.
 pub const REVIEW_PAUSE_DAYS: i64 = 30;
@@ -67,8 +77,8 @@ impl Engine {
             let mut candidates = engine.candidates_of_pass(ReviewPass::Secrets, &secret, &is_open)?;
             candidates.extend(engine.candidates_of_pass(ReviewPass::Pairs, &pair_candidate, &is_open)?);
             candidates.extend(engine.candidates_of_pass(ReviewPass::Reports, &reported_task, &is_open)?);
-            let mut current = current_state::stale(store, &mut engine.change_detector)?;
-            current.extend(current_state::unused(store, &given_times(store.layout()), &now)?);
+            let mut current = stale(store, &mut engine.change_detector)?;
+            current.extend(unused(store, &given_times(store.layout()), &now)?);
             candidates.extend(current.into_iter().filter(&is_open));
             candidates.sort_by_key(|candidate| {
                 let newest = candidate.newer.as_ref().unwrap_or(&candidate.older);
@@ -140,6 +150,50 @@ fn pair_candidate(older: MemoryRow, newer: MemoryRow) -> Option<ReviewCandidate>
         ),
     };
     Some(ReviewCandidate { kind, reason: reason.to_owned(), older, newer: Some(newer) })
+}
+
+/// Memories whose code changed or is gone. It may change again, so that no candidate is stored.
+fn stale(store: &Store, detector: &mut ChangeDetector) -> Result<Vec<ReviewCandidate>, ToolError> {
+    let mut found = Vec::new();
+    for kind in MemoryType::ALL.into_iter().filter(|kind| kind.is_about_code()) {
+        for (at, row) in newest(store, kind, None)?.into_iter().enumerate() {
+            if at % PER_ANSWER == 0 {
+                detector.begin();
+            }
+            let changes = detector.file_changes(store.rows(), &row)?;
+            if let Some(reason) = changes.summary().filter(|_| changes.demotion() < 1.0) {
+                found.push(ReviewCandidate::of_one(ReviewKind::Stale, reason, row));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Memories that no session was given for half a year, which is not stored either. Without records of that time nothing is known.
+fn unused(store: &Store, given: &GivenTimes, now: &Moment) -> Result<Vec<ReviewCandidate>, ToolError> {
+    let limit = now.unix() - UNUSED_AFTER;
+    if given.since.is_none_or(|since| since > limit) {
+        return Ok(Vec::new());
+    }
+    let until = Moment::from_unix(limit, Some(0)).map(|until| until.utc());
+    let mut found = Vec::new();
+    for kind in MemoryType::ALL.into_iter().filter(|kind| kind.may_be_confirmed()) {
+        let rows = newest(store, kind, until.clone())?.into_iter().filter(|row| {
+            let last = given.last.get(row.memory.id.as_str());
+            !row.memory.attributes.pinned && last.is_none_or(|last| *last <= limit)
+        });
+        let reason = "no session was given it for 180 days";
+        found.extend(rows.map(|row| ReviewCandidate::of_one(ReviewKind::Unused, reason, row)));
+    }
+    Ok(found)
+}
+
+/// The newest memories of a type that were not replaced.
+fn newest(store: &Store, kind: MemoryType, until: Option<String>) -> Result<Vec<MemoryRow>, ToolError> {
+    let filter = MemoryFilter { kind: Some(kind), until, ..MemoryFilter::default() };
+    let mut rows = store.rows().list(&filter, PER_TYPE)?;
+    rows.retain(|row| row.superseded_by.is_none());
+    Ok(rows)
 }
 
 #[cfg(test)]
