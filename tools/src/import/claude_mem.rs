@@ -47,10 +47,7 @@ fn places(home: &Path, _: &ImportScope<'_>) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path, scope: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Result<(), SourceError> {
-    let db = ForeignDatabase::open(path)?;
-    if !db.has_table("observations") && !db.has_table("user_prompts") {
-        return Err(SourceError::unreadable(path, "it has no table of claude-mem"));
-    }
+    let db = ForeignDatabase::open(path, SOURCE.program, &["observations", "user_prompts"])?;
     let sessions = read_sessions(&db)?;
     let fallback = changed_at(path);
     db.for_each_row("user_prompts", |row| {

@@ -44,7 +44,8 @@ pub(super) struct ForeignRow<'r> {
 }
 
 impl ForeignDatabase {
-    pub(super) fn open(path: &Path) -> Result<Self, SourceError> {
+    /// Opens a database that has one of these tables of a program.
+    pub(super) fn open(path: &Path, program: &str, tables: &[&str]) -> Result<Self, SourceError> {
         let unreadable = |error: io::Error| SourceError::unreadable(path, &error);
         let mut header = Vec::new();
         regular_file::open(path).and_then(|file| file.take(16).read_to_end(&mut header)).map_err(unreadable)?;
@@ -64,7 +65,9 @@ impl ForeignDatabase {
         let connection = connection.map_err(|error| SourceError::unreadable(path, &error))?;
         let restrict = connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;");
         restrict.map_err(|error| SourceError::unreadable(path, &error))?;
-        Ok(Self { path: path.to_owned(), connection, _copy: copy })
+        let db = Self { path: path.to_owned(), connection, _copy: copy };
+        let has_one = tables.iter().any(|table| db.columns(table).is_ok_and(|columns| !columns.is_empty()));
+        if has_one { Ok(db) } else { Err(SourceError::unreadable(path, &format!("it has no table of {program}"))) }
     }
 
     /// The columns of a table; none if it does not exist. A view or a virtual table may run code, so it does not count.
@@ -74,10 +77,6 @@ impl ForeignDatabase {
              WHERE type = 'table' AND name = ?1 AND sql LIKE 'CREATE TABLE%')",
         )?;
         statement.query_map([table], |row| row.get(0))?.collect()
-    }
-
-    pub(super) fn has_table(&self, table: &str) -> bool {
-        self.columns(table).is_ok_and(|columns| !columns.is_empty())
     }
 
     /// Calls `work` with each row of a table in the order of its insertion. A missing table has no rows.
@@ -200,7 +199,7 @@ mod tests {
 
     fn contents(path: &Path) -> Vec<String> {
         let mut found = Vec::new();
-        let db = ForeignDatabase::open(path).unwrap();
+        let db = ForeignDatabase::open(path, "test", &["t", "notes"]).unwrap();
         let read = db.for_each_row("notes", |row| {
             found.push(format!("{}|{}|{}", row.text("id"), row.text("missing"), row.text("text")));
             Ok(())
@@ -249,7 +248,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         fs::write(&path, "not a database at all").unwrap();
-        let error = ForeignDatabase::open(&path).unwrap_err().to_string();
+        let error = ForeignDatabase::open(&path, "test", &["notes"]).unwrap_err().to_string();
         assert!(error.ends_with("a.db: it is not a SQLite database"), "{error}");
     }
 }

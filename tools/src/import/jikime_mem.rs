@@ -63,10 +63,7 @@ fn places(home: &Path, scope: &ImportScope<'_>) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path, scope: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Result<(), SourceError> {
-    let db = ForeignDatabase::open(path)?;
-    if !db.has_table("prompts") {
-        return Err(SourceError::unreadable(path, "it has no table of jikime-mem"));
-    }
+    let db = ForeignDatabase::open(path, SOURCE.program, &["prompts"])?;
     let fallback = changed_at(path);
     let mut known: BTreeMap<String, (String, Moment)> = BTreeMap::new();
     db.for_each_row("sessions", |row| {

@@ -28,10 +28,7 @@ fn places(home: &Path, scope: &ImportScope<'_>) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path, _: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Result<(), SourceError> {
-    let db = ForeignDatabase::open(path)?;
-    if !db.has_table("memories") {
-        return Err(SourceError::unreadable(path, "it has no table of mcp-memory-service"));
-    }
+    let db = ForeignDatabase::open(path, SOURCE.program, &["memories"])?;
     let fallback = changed_at(path);
     db.for_each_row("memories", |row| {
         if !row.text("deleted_at").is_empty() || !row.text("superseded_by").is_empty() {
