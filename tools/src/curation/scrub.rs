@@ -12,7 +12,7 @@ use schema::privacy::sanitizer::Sanitizer;
 use schema::store::{Store, StoreError};
 
 /// The place of a secret, never its text.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretFinding {
     pub path: String,
     /// The line where it begins, from 1.
@@ -64,16 +64,6 @@ pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, scope: ScrubScope) -> Res
         // A line of the team with another text would be another memory; `forget` removes it for all.
         let is_own = kind != Some(LogKind::Team);
         let may_change = is_own && (scope == ScrubScope::Notes || scope == ScrubScope::Logs && is_log);
-        let found = |edits: &[RedactedSpan]| {
-            let findings = edits.iter().flat_map(|edit| &edit.found);
-            let finding = |(line, label): &(usize, String)| SecretFinding {
-                path: path.clone(),
-                line: *line,
-                label: label.clone(),
-                is_in_log: is_log,
-            };
-            findings.map(finding).collect::<BTreeSet<SecretFinding>>()
-        };
         let file = layout.store_path(&path);
         let Ok(text) = String::from_utf8(log_file::read(&file)?) else {
             scrubbed.unreadable.push(path);
@@ -96,7 +86,9 @@ pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, scope: ScrubScope) -> Res
                 scrubbed.changed.push(path.clone());
             }
         }
-        scrubbed.findings.extend(found(&edits));
+        let found: BTreeSet<(usize, String)> = edits.into_iter().flat_map(|edit| edit.found).collect();
+        let finding = |(line, label)| SecretFinding { path: path.clone(), line, label, is_in_log: is_log };
+        scrubbed.findings.extend(found.into_iter().map(finding));
     }
     let count = scrubbed.findings.iter().filter(|finding| scrubbed.changed.contains(&finding.path)).count();
     if count > 0 {
