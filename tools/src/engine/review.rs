@@ -63,12 +63,11 @@ impl Engine {
             let put_off = Cell::new(0);
             let is_open = |found: &ReviewCandidate| {
                 // A review changes no shared memory.
-                if found.rows().any(|row| team_author(&row.path).is_some()) {
+                if found.rows().any(|row| team_author(&row.path).is_some()) || found.is_superseded() {
                     return false;
                 }
-                put_off
-                    .update(|count| count + usize::from(!found.is_superseded() && decisions.is_put_off(found, &now)));
-                !found.is_superseded() && !decisions.is_hidden(found, &now)
+                put_off.update(|count| count + usize::from(decisions.is_put_off(found, &now)));
+                !decisions.is_hidden(found, &now)
             };
             let secret = |older: MemoryRow, _| {
                 has_secret(&older, &settings.sanitizer)
