@@ -24,10 +24,7 @@ const SPEAKERS: [&[u8]; 3] = [b"\"user\"", b"\"assistant\"", b"compact_boundary"
 pub struct ClaudeCodeReplay<'s> {
     lines: ForwardLines,
     subagent_events: VecDeque<SubagentRecord>,
-    ending: TranscriptEnd,
     turns: TurnBuilder<'s>,
-    state: ReplayState,
-    is_done: bool,
 }
 
 impl<'s> ClaudeCodeReplay<'s> {
@@ -37,10 +34,7 @@ impl<'s> ClaudeCodeReplay<'s> {
         Ok(Self {
             lines: ForwardLines::open(path, 0)?,
             subagent_events,
-            ending,
-            turns: TurnBuilder::new(project, loaded, session_id),
-            state: ReplayState::default(),
-            is_done: false,
+            turns: TurnBuilder::new(project, loaded, session_id, ending),
         })
     }
 
@@ -77,22 +71,21 @@ impl<'s> ClaudeCodeReplay<'s> {
     }
 
     fn finish(&mut self) {
-        self.is_done = true;
         while !self.subagent_events.is_empty() {
             self.replay_subagents();
         }
-        self.state.is_open = self.turns.finish(self.ending);
+        self.turns.finish();
     }
 }
 
 impl SessionReplay for ClaudeCodeReplay<'_> {
     fn next_memory(&mut self) -> io::Result<Option<PreparedMemory>> {
-        while self.turns.is_empty() && !self.is_done {
+        while self.turns.needs_more() {
             let Some(bytes) = self.lines.next_line()? else {
                 self.finish();
                 break;
             };
-            self.state.position += bytes.len() as u64 + 1;
+            self.turns.state.position += bytes.len() as u64 + 1;
             let speaks = SPEAKERS.iter().any(|speaker| memmem::find(bytes, speaker).is_some());
             let line = if speaks { TranscriptLine::parse(bytes) } else { None };
             // Most lines are irrelevant here, so a check of their brackets suffices.
@@ -122,14 +115,14 @@ impl SessionReplay for ClaudeCodeReplay<'_> {
                 }
             }
             if is_bad {
-                self.state.count_unreadable(self.lines.is_line_complete());
+                self.turns.state.count_unreadable(self.lines.is_line_complete());
             }
         }
         Ok(self.turns.pop())
     }
 
     fn state(&self) -> ReplayState {
-        self.state
+        self.turns.state
     }
 }
 

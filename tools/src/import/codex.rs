@@ -41,13 +41,10 @@ struct CodexLine {
 #[derive(Debug)]
 pub struct CodexReplay<'s> {
     lines: ForwardLines,
-    ending: TranscriptEnd,
     turns: TurnBuilder<'s>,
     cwd: Option<String>,
     /// How many tools of ours a call became.
     calls: HashMap<String, usize>,
-    state: ReplayState,
-    is_done: bool,
 }
 
 impl<'s> CodexReplay<'s> {
@@ -55,17 +52,9 @@ impl<'s> CodexReplay<'s> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         // `rollout-2026-01-28T10-30-15-ID`
         let id = name.get("rollout-2026-01-28T10-30-15-".len()..).unwrap_or(&name).to_owned();
-        let mut turns = TurnBuilder::new(project, loaded, String::new());
+        let mut turns = TurnBuilder::new(project, loaded, String::new(), ending);
         set_session(&mut turns, id);
-        Ok(Self {
-            lines: ForwardLines::open(path, 0)?,
-            ending,
-            turns,
-            cwd: None,
-            calls: HashMap::new(),
-            state: ReplayState::default(),
-            is_done: false,
-        })
+        Ok(Self { lines: ForwardLines::open(path, 0)?, turns, cwd: None, calls: HashMap::new() })
     }
 
     fn add_line(&mut self, line: &CodexLine, at: Moment) {
@@ -78,7 +67,7 @@ impl<'s> CodexReplay<'s> {
                 }
                 self.cwd = text(payload, "cwd").map(str::to_owned);
                 // The report of a subagent is in the session that started it.
-                self.is_done = payload.pointer("/source/subagent").is_some();
+                self.turns.is_done = payload.pointer("/source/subagent").is_some();
             }
             ("turn_context", _) => self.cwd = text(payload, "cwd").map(str::to_owned).or(self.cwd.take()),
             ("compacted", _) => {
@@ -148,13 +137,12 @@ impl<'s> CodexReplay<'s> {
 
 impl SessionReplay for CodexReplay<'_> {
     fn next_memory(&mut self) -> io::Result<Option<PreparedMemory>> {
-        while self.turns.is_empty() && !self.is_done {
+        while self.turns.needs_more() {
             let Some(bytes) = self.lines.next_line()? else {
-                self.is_done = true;
-                self.state.is_open = self.turns.finish(self.ending);
+                self.turns.finish();
                 break;
             };
-            self.state.position += bytes.len() as u64 + 1;
+            self.turns.state.position += bytes.len() as u64 + 1;
             match serde_json::from_slice::<CodexLine>(bytes) {
                 Ok(line) => {
                     let at = line.timestamp.as_deref().and_then(parse_time);
@@ -163,14 +151,14 @@ impl SessionReplay for CodexReplay<'_> {
                         self.add_line(&line, at);
                     }
                 }
-                Err(_) => self.state.count_unreadable(self.lines.is_line_complete()),
+                Err(_) => self.turns.state.count_unreadable(self.lines.is_line_complete()),
             }
         }
         Ok(self.turns.pop())
     }
 
     fn state(&self) -> ReplayState {
-        self.state
+        self.turns.state
     }
 }
 

@@ -27,12 +27,8 @@ const TOOLS: [(&str, &str); 3] = [("run_shell_command", "Bash"), ("write_file", 
 #[derive(Debug)]
 pub struct GeminiReplay<'s> {
     messages: VecDeque<Value>,
-    project: &'s Path,
-    ending: TranscriptEnd,
     turns: TurnBuilder<'s>,
-    state: ReplayState,
     bytes: u64,
-    is_done: bool,
 }
 
 /// The messages of a chat in order. Some are replaced or removed by later lines.
@@ -50,11 +46,12 @@ impl<'s> GeminiReplay<'s> {
         let (chat, state) = Chat::parse(&bytes);
         let name = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let session_id = chat.session_id.unwrap_or_else(name);
-        let mut turns = TurnBuilder::new(project, loaded, session_id.clone());
+        let mut turns = TurnBuilder::new(project, loaded, session_id.clone(), ending);
         turns.from = Some(format!("gemini/{session_id}"));
+        turns.state = state;
         // The report of a subagent is in the chat that started it.
         let messages = if chat.is_subagent { VecDeque::new() } else { chat.messages.into() };
-        Ok(Self { messages, project, ending, turns, state, bytes: bytes.len() as u64, is_done: false })
+        Ok(Self { messages, turns, bytes: bytes.len() as u64 })
     }
 
     fn add_message(&mut self, message: &Value, at: Moment) {
@@ -90,17 +87,17 @@ impl<'s> GeminiReplay<'s> {
         };
         let id = field("id").to_owned();
         self.turns.start_tools(vec![StartedTool { id: id.clone(), name: name.to_owned(), input }]);
-        self.turns.finish_tool(FinishedTool { id, result }, self.project.to_str(), at);
+        let directory = self.turns.context.project.to_str();
+        self.turns.finish_tool(FinishedTool { id, result }, directory, at);
     }
 }
 
 impl SessionReplay for GeminiReplay<'_> {
     fn next_memory(&mut self) -> io::Result<Option<PreparedMemory>> {
-        while self.turns.is_empty() && !self.is_done {
+        while self.turns.needs_more() {
             let Some(message) = self.messages.pop_front() else {
-                self.is_done = true;
-                self.state.position = self.bytes;
-                self.state.is_open = self.turns.finish(self.ending);
+                self.turns.state.position = self.bytes;
+                self.turns.finish();
                 break;
             };
             let at = message.get("timestamp").and_then(Value::as_str).and_then(parse_time);
@@ -113,7 +110,7 @@ impl SessionReplay for GeminiReplay<'_> {
     }
 
     fn state(&self) -> ReplayState {
-        self.state
+        self.turns.state
     }
 }
 

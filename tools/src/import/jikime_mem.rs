@@ -114,12 +114,12 @@ fn read_session(
         })?;
     }
     events.sort_by_key(|event| (event.at, event.table));
-    let mut turns = TurnBuilder::new(scope.project, scope.loaded, session_id.to_owned());
+    let mut turns = TurnBuilder::new(scope.project, scope.loaded, session_id.to_owned(), TranscriptEnd::Complete);
     for event in events {
         turns.last_at = Some(event.at);
         event.replay(directory, &mut turns);
     }
-    turns.finish(TranscriptEnd::Complete);
+    turns.finish();
     while let Some(memory) = turns.pop() {
         receiver.add_event(memory)?;
     }

@@ -71,6 +71,10 @@ pub enum TranscriptEnd {
 #[derive(Debug)]
 pub(super) struct TurnBuilder<'s> {
     pub(super) context: ReplayContext<'s>,
+    ending: TranscriptEnd,
+    pub(super) state: ReplayState,
+    /// Whether the transcript was read to its end.
+    pub(super) is_done: bool,
     turn: ReplayTurn,
     last_turn: LastTurn,
     /// Topics of this session's failures.
@@ -104,9 +108,17 @@ struct PendingAnswer {
 }
 
 impl<'s> TurnBuilder<'s> {
-    pub(super) fn new(project: &'s Path, loaded: &'s LoadedSettings, session_id: String) -> Self {
+    pub(super) fn new(
+        project: &'s Path,
+        loaded: &'s LoadedSettings,
+        session_id: String,
+        ending: TranscriptEnd,
+    ) -> Self {
         Self {
             context: ReplayContext::new(project, loaded, session_id),
+            ending,
+            state: ReplayState::default(),
+            is_done: false,
             turn: ReplayTurn::default(),
             last_turn: LastTurn::default(),
             failed: HashSet::new(),
@@ -125,8 +137,9 @@ impl<'s> TurnBuilder<'s> {
         self.ready.pop_front()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.ready.is_empty()
+    /// Whether more of the transcript must be read for the next memory.
+    pub(super) fn needs_more(&self) -> bool {
+        self.ready.is_empty() && !self.is_done
     }
 
     /// A person's prompt, which ends the turn before.
@@ -332,17 +345,17 @@ impl<'s> TurnBuilder<'s> {
         }
     }
 
-    /// Ends the session. Returns whether it ended inside a turn that may continue.
-    pub(super) fn finish(&mut self, ending: TranscriptEnd) -> bool {
+    /// Ends the session.
+    pub(super) fn finish(&mut self) {
+        self.is_done = true;
         let has_answer = self.turn.answer.as_ref().is_some_and(|answer| answer.is_last);
-        if has_answer || ending == TranscriptEnd::Complete {
+        if has_answer || self.ending == TranscriptEnd::Complete {
             self.end_turn();
-            return false;
+        } else {
+            self.state.is_open = self.turn.is_started;
+            self.continue_answer();
+            self.conclude_turn(None, self.last_at.unwrap_or_else(Moment::now));
         }
-        let is_open = self.turn.is_started;
-        self.continue_answer();
-        self.conclude_turn(None, self.last_at.unwrap_or_else(Moment::now));
-        is_open
     }
 
     fn draft(&self, kind: MemoryType, content: String, at: Moment) -> Draft {
@@ -386,7 +399,8 @@ mod tests {
 
     fn memories(settings: &Settings, work: impl FnOnce(&mut TurnBuilder<'_>, Moment)) -> Vec<PreparedMemory> {
         let loaded = LoadedSettings::from(settings.clone());
-        let mut turns = TurnBuilder::new(Path::new("/home/dev/project"), &loaded, "s".to_owned());
+        let mut turns =
+            TurnBuilder::new(Path::new("/home/dev/project"), &loaded, "s".to_owned(), TranscriptEnd::Complete);
         work(&mut turns, Moment::from_unix(AT, Some(0)).unwrap());
         std::iter::from_fn(|| turns.pop()).collect()
     }
