@@ -13,7 +13,7 @@ use toml_edit::{Array, DocumentMut};
 use tools::error::ToolError;
 
 use super::config_set::{SetArguments, UnsetArguments, set_setting, unset_setting, user_path};
-use super::output::{DIM, GOOD, KIND, Printer};
+use super::output::{DIM, GOOD, KIND, Printer, push_lines};
 use super::pager::NARROW;
 use super::terminal_text::{clean_for_terminal, display_width, fit_columns, pad_columns, wrap};
 use crate::exit;
@@ -133,13 +133,12 @@ pub(crate) fn run_config(
 
 /// Adds a project to the trusted projects in the user's file.
 fn trust_project(project: &Path) -> anyhow::Result<()> {
-    let invalid = |text: String| ToolError::Invalid(text);
     let file = user_path()?;
-    let path =
-        project.canonicalize().map_err(|error| invalid(format!("cannot find {}: {error}", project.display())))?;
-    let path = path.to_str().ok_or_else(|| invalid(format!("{} is not UTF-8", path.display())))?;
+    let missing = |error| ToolError::Invalid(format!("cannot find {}: {error}", project.display()));
+    let path = project.canonicalize().map_err(missing)?;
+    let path = path.to_str().ok_or_else(|| ToolError::Invalid(format!("{} is not UTF-8", path.display())))?;
     edit_file(&file, None, |text| {
-        add_trusted_path(text, path).map_err(|why| invalid(format!("{}: {why}", file.display())))
+        add_trusted_path(text, path).map_err(|why| ToolError::Invalid(format!("{}: {why}", file.display())))
     })?;
     exit::print_status(&format!("{} is trusted now; the list is in {}", clean_for_terminal(path), file.display()));
     Ok(())
@@ -239,9 +238,7 @@ fn render_settings(shown: &ShownConfig<'_>, columns: usize) -> String {
                 "{KIND}{name}{KIND:#} = {}",
                 fit_columns(&value, columns.saturating_sub(name.len() + 3))
             );
-            for line in wrap(&origins, columns.saturating_sub(2)) {
-                let _ = writeln!(text, "  {DIM}{line}{DIM:#}");
-            }
+            push_lines(&mut text, "  ", DIM, wrap(&origins, columns.saturating_sub(2)));
             continue;
         }
         let fill = " ".repeat(values.saturating_sub(display_width(&value)));
@@ -250,7 +247,7 @@ fn render_settings(shown: &ShownConfig<'_>, columns: usize) -> String {
     if shown.disabled {
         text.push_str("\nJIKIME_MEMORY_DISABLED is set: hooks do nothing.\n");
     }
-    render_problems(&mut text, shown.problems.iter().copied(), columns);
+    render_problems(&mut text, &shown.problems, columns);
     text
 }
 
@@ -263,15 +260,15 @@ fn render_check(checked: &CheckedConfig<'_>, columns: usize) -> String {
             (_, false) => "has problems".to_owned(),
         };
         let _ = writeln!(text, "{}'s file  {}  {state}", file.of, clean_for_terminal(&file.path.to_string_lossy()));
-        render_problems(&mut text, file.problems.iter().map(String::as_str), columns);
+        render_problems(&mut text, file.problems, columns);
     }
-    render_problems(&mut text, checked.problems.iter().map(String::as_str), columns);
+    render_problems(&mut text, checked.problems, columns);
     text
 }
 
-fn render_problems<'p>(text: &mut String, problems: impl Iterator<Item = &'p str>, columns: usize) {
+fn render_problems(text: &mut String, problems: &[impl AsRef<str>], columns: usize) {
     for problem in problems {
-        for (at, line) in wrap(&clean_for_terminal(problem), columns.saturating_sub(2)).iter().enumerate() {
+        for (at, line) in wrap(&clean_for_terminal(problem.as_ref()), columns.saturating_sub(2)).iter().enumerate() {
             let _ = writeln!(text, "{}{line}", if at == 0 { "- " } else { "  " });
         }
     }

@@ -28,15 +28,10 @@ pub(super) fn can_ask() -> bool {
 
 /// The answer in lower case. The end of input is an empty answer.
 pub(super) fn ask(prompt: &str) -> anyhow::Result<String> {
-    Ok(ask_text(prompt)?.to_lowercase())
+    Ok(ask_unless_ended(prompt)?.unwrap_or_default().to_lowercase())
 }
 
-/// The answer as it was typed, without space around it. The end of input is an empty answer.
-pub(super) fn ask_text(prompt: &str) -> anyhow::Result<String> {
-    Ok(ask_unless_ended(prompt)?.unwrap_or_default())
-}
-
-/// The answer as it was typed, or `None` at the end of input.
+/// The answer as it was typed, without space around it, or `None` at the end of input.
 pub(super) fn ask_unless_ended(prompt: &str) -> anyhow::Result<Option<String>> {
     write!(anstream::stderr(), "{prompt}").context("cannot ask")?;
     let mut answer = String::new();

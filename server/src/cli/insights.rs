@@ -9,7 +9,7 @@ use tools::engine::{Engine, Insight};
 use tools::error::ToolError;
 
 use super::list::ListedMemory;
-use super::output::{DIM, KIND, Printer, notice_line};
+use super::output::{DIM, KIND, PLAIN, Printer, notice_line, push_lines};
 use super::pager::PIPED_LIST_COLUMNS;
 use super::terminal_text::{clean_for_terminal, wrap};
 
@@ -69,14 +69,11 @@ fn render_insights(listed: &[ListedInsight], columns: usize) -> String {
             let _ = writeln!(text, "{gap}{KIND}{}{KIND:#}", memory.kind);
             kind = Some(memory.kind);
         }
-        for line in wrap(&memory.one_line(), room) {
-            let _ = writeln!(text, "{INDENT}{line}");
-        }
+        push_lines(&mut text, INDENT, PLAIN, wrap(&memory.one_line(), room));
         let date = memory.date.get(..10).unwrap_or(&memory.date);
         let _ = writeln!(text, "{INDENT}{INDENT}{DIM}{}  {standing}, saved {date}{DIM:#}", short_id(&memory.id));
-        for line in evidence.iter().flat_map(|evidence| wrap(&describe_evidence(evidence), room)) {
-            let _ = writeln!(text, "{INDENT}{INDENT}{DIM}{line}{DIM:#}");
-        }
+        let evidence = evidence.iter().flat_map(|evidence| wrap(&describe_evidence(evidence), room));
+        push_lines(&mut text, "    ", DIM, evidence);
     }
     text
 }

@@ -11,10 +11,11 @@ use serde::Serialize;
 use tools::engine::{Engine, HistoryFilter};
 
 use super::filter_arguments::FilterArguments;
-use super::output::{DIM, KIND, Printer, STRONG, notice_line};
+use super::output::{DIM, KIND, PLAIN, Printer, STRONG, notice_line, push_lines};
 use super::pager::{NARROW, PIPED_LIST_COLUMNS};
-use super::terminal_text::{display_width, fit_columns, group_thousands, one_line, pad_columns, wrap};
+use super::terminal_text::{display_width, fit_columns, group_thousands, one_line, pad_columns, wrap_lines};
 
+/// Lines of a memory on a narrow terminal.
 const LINES: usize = 2;
 
 #[derive(Debug, Args)]
@@ -143,16 +144,7 @@ fn render_wide(text: &mut String, memory: &ListedMemory, time: &str, kinds: usiz
 fn render_narrow(text: &mut String, memory: &ListedMemory, time: &str, columns: usize) {
     let (id, kind) = (short_id(&memory.id), memory.kind);
     let _ = writeln!(text, "{time} {KIND}{kind}{KIND:#} {DIM}{id}{DIM:#}");
-    let lines = wrap(&memory.one_line(), columns.saturating_sub(2));
-    let is_more = lines.len() > LINES;
-    for (at, line) in lines.iter().take(LINES).enumerate() {
-        let line = if is_more && at + 1 == LINES {
-            fit_columns(&format!("{line} …"), columns.saturating_sub(2))
-        } else {
-            line.clone()
-        };
-        let _ = writeln!(text, "  {line}");
-    }
+    push_lines(text, "  ", PLAIN, wrap_lines(&memory.one_line(), columns.saturating_sub(2), LINES));
 }
 
 #[cfg(test)]

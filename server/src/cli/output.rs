@@ -15,6 +15,7 @@ use super::terminal_text::{
     wrap,
 };
 
+pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const DIM: Style = AnsiColor::BrightBlack.on_default();
 pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const KIND: Style = AnsiColor::Cyan.on_default();
@@ -30,13 +31,9 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    pub(crate) fn new(json: bool) -> Self {
-        Self { json, pages: false }
-    }
-
     /// Uses a pager for long output, if `pages`.
-    pub(crate) fn with_pager(self, pages: bool) -> Self {
-        Self { pages, ..self }
+    pub(crate) fn new(json: bool, pages: bool) -> Self {
+        Self { json, pages }
     }
 
     pub(crate) fn print_hits(&self, output: &SearchOutput) -> anyhow::Result<()> {
@@ -76,42 +73,37 @@ impl Printer {
     /// Prints a value as JSON, even without `--json`.
     pub(crate) fn print_json<T: Serialize + ?Sized>(&self, value: &T) -> anyhow::Result<()> {
         let json = serde_json::to_string_pretty(value).context("cannot write JSON")?;
-        write_text(&format!("{}\n", escape_json_text(&json)))
+        self.print_line(&escape_json_text(&json))
     }
 
+    /// Writes to standard output, without colours if it is not a terminal.
     pub(crate) fn print_text(&self, text: &str) -> anyhow::Result<()> {
-        write_text(text)
+        ignore_closed_pipe(anstream::stdout().write_all(printable_text(text).as_bytes()))
     }
 
     /// Prints a table.
     pub(crate) fn rows<const N: usize>(&self, head: [&str; N], rows: &[[String; N]]) -> anyhow::Result<()> {
-        let widths: Vec<usize> = (0..N)
-            .map(|column| {
-                rows.iter()
-                    .map(|row| display_width(&row[column]))
-                    .chain([display_width(head[column])])
-                    .max()
-                    .unwrap_or(0)
-            })
-            .collect();
+        let widths: [usize; N] = std::array::from_fn(|column| {
+            rows.iter().map(|row| display_width(&row[column])).fold(display_width(head[column]), usize::max)
+        });
         let line = |cells: &[&str]| {
             let cells = cells.iter().zip(&widths).map(|(cell, columns)| pad_columns(cell, *columns));
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
         let columns = pager::terminal_columns().unwrap_or(usize::MAX);
         if widths.iter().sum::<usize>() + 2 * N.saturating_sub(1) > columns {
-            return write_text(&stacked(&head, rows, columns));
+            return self.print_text(&stacked(&head, rows, columns));
         }
         let mut text = format!("{STRONG}{}{STRONG:#}\n", line(&head));
         for row in rows {
             text.push_str(&line(&row.each_ref().map(String::as_str)));
             text.push('\n');
         }
-        write_text(&text)
+        self.print_text(&text)
     }
 
     pub(crate) fn print_line(&self, text: &str) -> anyhow::Result<()> {
-        write_text(&format!("{text}\n"))
+        self.print_text(&format!("{text}\n"))
     }
 
     /// Prints a sentence, wrapped to the terminal.
@@ -134,13 +126,13 @@ impl Printer {
         text: impl FnOnce(Option<usize>) -> String,
     ) -> anyhow::Result<()> {
         if self.json {
-            return self.print_value(value, String::new);
+            return self.print_json(value);
         }
         let text = printable_text(&text(pager::terminal_columns()));
         if self.pages && pager::show_paged(&text) {
             return Ok(());
         }
-        write_text(&text)
+        self.print_text(&text)
     }
 
     /// Prints a short result.
@@ -149,10 +141,7 @@ impl Printer {
         value: &T,
         text: impl FnOnce() -> String,
     ) -> anyhow::Result<()> {
-        if self.json {
-            return self.print_json(value);
-        }
-        write_text(&text())
+        if self.json { self.print_json(value) } else { self.print_text(&text()) }
     }
 }
 
@@ -165,17 +154,10 @@ fn stacked<const N: usize>(head: &[&str; N], rows: &[[String; N]], columns: usiz
                 text.push_str(&format!("{STRONG}{}{STRONG:#}\n", fit_columns(cell, columns)));
                 continue;
             }
-            for line in wrap(&format!("{name}: {cell}"), columns.saturating_sub(2)) {
-                text.push_str(&format!("  {line}\n"));
-            }
+            push_lines(&mut text, "  ", PLAIN, wrap(&format!("{name}: {cell}"), columns.saturating_sub(2)));
         }
     }
     text
-}
-
-/// Writes to standard output, without colours if it is not a terminal.
-fn write_text(text: &str) -> anyhow::Result<()> {
-    ignore_closed_pipe(anstream::stdout().write_all(printable_text(text).as_bytes()))
 }
 
 /// Writes bytes unchanged.
@@ -208,16 +190,13 @@ pub(crate) fn hits_text(output: &SearchOutput, columns: Option<usize>) -> String
         }
         let details = fit_columns(&details, room.saturating_sub(display_width(kind)));
         text.push_str(&format!("{GOOD}{:.2}{GOOD:#}  {STRONG}{kind}{STRONG:#}{details}\n", hit.score));
-        for line in wrap(&clean_for_terminal(&hit.snippet), room) {
-            text.push_str(&format!("{INDENT}{line}\n"));
-        }
+        push_lines(&mut text, INDENT, PLAIN, wrap(&clean_for_terminal(&hit.snippet), room));
         let place = format!("{}:{}", clean_for_terminal(&hit.path), hit.start_line);
         let is_one_line = display_width(&place) + display_width(&hit.id) + 2 <= room;
         let gap = if is_one_line { "  ".to_owned() } else { format!("\n{INDENT}") };
         text.push_str(&format!("{INDENT}{DIM}{place}{gap}{}{DIM:#}\n", hit.id));
-        for line in hit.code.iter().flat_map(|code| wrap(&clean_for_terminal(code), room)) {
-            text.push_str(&format!("{INDENT}{line}\n"));
-        }
+        let code = hit.code.iter().flat_map(|code| wrap(&clean_for_terminal(code), room));
+        push_lines(&mut text, INDENT, PLAIN, code);
         if let Some(explanation) = &hit.explanation {
             text.push_str(&format!("{INDENT}{DIM}{explanation}{DIM:#}\n"));
         }
@@ -226,9 +205,17 @@ pub(crate) fn hits_text(output: &SearchOutput, columns: Option<usize>) -> String
 }
 
 pub(crate) fn notice_line(notice: Option<&str>, columns: Option<usize>) -> String {
-    let lines =
-        notice.map(|notice| wrap(&clean_for_terminal(notice), columns.unwrap_or(usize::MAX))).unwrap_or_default();
-    lines.iter().map(|line| format!("{DIM}{line}{DIM:#}\n")).collect()
+    let mut text = String::new();
+    let lines = notice.into_iter().flat_map(|notice| wrap(&clean_for_terminal(notice), columns.unwrap_or(usize::MAX)));
+    push_lines(&mut text, "", DIM, lines);
+    text
+}
+
+/// Adds lines with an indentation, in a style.
+pub(crate) fn push_lines(text: &mut String, indent: &str, style: Style, lines: impl IntoIterator<Item = String>) {
+    for line in lines {
+        text.push_str(&format!("{indent}{style}{line}{style:#}\n"));
+    }
 }
 
 /// A sentence about removed secrets, or nothing.

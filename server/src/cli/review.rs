@@ -19,8 +19,8 @@ use tools::engine::{
 };
 use tools::error::ToolError;
 
-use super::confirm::{ask, ask_text, ask_unless_ended, is_yes};
-use super::output::{DIM, KIND, Printer, STRONG};
+use super::confirm::{ask, ask_unless_ended, is_yes};
+use super::output::{DIM, KIND, PLAIN, Printer, STRONG, push_lines};
 use super::pager::{self, PIPED_REPORT_COLUMNS};
 use super::team::next_step;
 use super::terminal_text::{clean_for_terminal, count_with_unit, display_width, wrap};
@@ -77,9 +77,7 @@ impl ListedCandidate {
             let ReviewedMemory { id, kind, date, path, content } = memory;
             let place = format!("{date}  {}  {}", short_id(id), clean_for_terminal(path));
             text.push_str(&format!("  {STRONG}{number}{STRONG:#}  {KIND}{kind}{KIND:#}  {DIM}{place}{DIM:#}\n"));
-            for line in wrap(&clean_for_terminal(content), columns.saturating_sub(5)) {
-                text.push_str(&format!("     {line}\n"));
-            }
+            push_lines(&mut text, "     ", PLAIN, wrap(&clean_for_terminal(content), columns.saturating_sub(5)));
         }
         text
     }
@@ -108,9 +106,6 @@ type Choice = (char, char, &'static str, ReviewAnswer);
 const FORGET: Choice = ('f', 'ㄹ', "forget it", ReviewAnswer::Forget);
 const SHARE: Choice = ('t', 'ㅅ', "share it with the team", ReviewAnswer::Share);
 const LATER_CHOICE: Choice = ('n', 'ㅜ', "not now", ReviewAnswer::Later);
-
-/// Ends the review.
-const QUIT: (char, char, &str) = ('q', 'ㅂ', "quit");
 
 fn choices(kind: ReviewKind, can_be_shared: bool) -> Vec<Choice> {
     use ReviewAnswer::{Close, Forget, Keep, KeepNewer, KeepOlder, Redact, ReplaceText, Unblock};
@@ -230,19 +225,16 @@ fn ask_about_all(
 
 /// Returns `None` if the person quits, and at the end of input.
 fn ask_one(choices: &[Choice]) -> anyhow::Result<Option<ReviewAnswer>> {
-    let (quit, korean_quit, quit_text) = QUIT;
-    let entries = choices.iter().map(|(letter, _, text, _)| (letter, text)).chain([(&quit, &quit_text)]);
-    let menu: Vec<String> = entries.map(|(letter, text)| format!("{STRONG}{letter}{STRONG:#} {text}")).collect();
+    let answers = choices.iter().map(|(letter, korean, text, answer)| (*letter, *korean, *text, Some(*answer)));
+    let entries: Vec<_> = answers.chain([('q', 'ㅂ', "quit", None)]).collect();
+    let menu: Vec<String> =
+        entries.iter().map(|(letter, _, text, _)| format!("{STRONG}{letter}{STRONG:#} {text}")).collect();
     let columns = pager::terminal_columns().unwrap_or(PIPED_REPORT_COLUMNS);
     let question = format!("{}\n> ", menu_lines(&menu, columns));
     while let Some(answer) = ask_unless_ended(&question)? {
         let letter = answer.to_lowercase().chars().next();
-        if letter == Some(quit) || letter == Some(korean_quit) {
-            return Ok(None);
-        }
-        let found = choices.iter().find(|(latin, korean, ..)| letter == Some(*latin) || letter == Some(*korean));
-        match found {
-            Some((.., answer)) => return Ok(Some(*answer)),
+        match entries.iter().find(|(latin, korean, ..)| letter == Some(*latin) || letter == Some(*korean)) {
+            Some((.., answer)) => return Ok(*answer),
             None => exit::print_status("Type one of the letters in the menu and press Enter."),
         }
     }
@@ -299,16 +291,11 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
             engine.put_off(candidate)?;
             format!("You will be asked again in {REVIEW_PAUSE_DAYS} days.")
         }
-        (ReviewAnswer::KeepNewer, Some(newer)) => {
-            engine.supersede(&older, &newer)?;
-            format!("{} supersedes {}.", short_id(&newer), short_id(&older))
-        }
-        (ReviewAnswer::KeepOlder, Some(newer)) => {
-            engine.supersede(&newer, &older)?;
-            format!("{} supersedes {}.", short_id(&older), short_id(&newer))
-        }
-        (ReviewAnswer::KeepNewer | ReviewAnswer::KeepOlder, None) => {
-            return Err(ToolError::Invalid("there is no newer memory".to_owned()).into());
+        (ReviewAnswer::KeepNewer | ReviewAnswer::KeepOlder, newer) => {
+            let newer = newer.ok_or_else(|| ToolError::Invalid("there is no newer memory".to_owned()))?;
+            let (old, new) = if answer == ReviewAnswer::KeepNewer { (older, newer) } else { (newer, older) };
+            engine.supersede(&old, &new)?;
+            format!("{} supersedes {}.", short_id(&new), short_id(&old))
         }
         (ReviewAnswer::ReplaceText, _) => return replace_by_new_text(engine, &candidate.older),
         (ReviewAnswer::Close, by) => {
@@ -337,7 +324,7 @@ fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAns
 
 /// Asks for the text that holds now.
 fn replace_by_new_text(engine: &mut Engine, old: &MemoryRow) -> anyhow::Result<Option<String>> {
-    let content = ask_text("  What holds now? An empty line cancels.\n> ")?;
+    let content = ask_unless_ended("  What holds now? An empty line cancels.\n> ")?.unwrap_or_default();
     // A single letter was probably meant for the menu.
     if content.chars().count() < 2 {
         return Ok(None);
@@ -360,8 +347,8 @@ fn forget(engine: &mut Engine, older: &str, newer: Option<&str>) -> anyhow::Resu
     engine.finish_forgetting()?;
     let selected = engine.select(&Selection { ids: vec![id.to_owned()], ..Selection::default() })?;
     let forgot = engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove)?;
-    if forgot.memories == 0 {
-        return Ok(Some(format!("{} changed in the meantime and was not deleted.", short_id(id))));
-    }
-    Ok(Some(format!("Deleted {}.", short_id(id))))
+    Ok(Some(match forgot.memories {
+        0 => format!("{} changed in the meantime and was not deleted.", short_id(id)),
+        _ => format!("Deleted {}.", short_id(id)),
+    }))
 }

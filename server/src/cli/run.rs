@@ -43,7 +43,7 @@ use crate::serve::{Transport, serve};
 
 /// Exit status 1 tells scripts that there are problems.
 fn run_doctor_command(common: CommonArguments, arguments: &DoctorArguments) -> anyhow::Result<ExitCode> {
-    let printer = Printer::new(common.json);
+    let printer = Printer::new(common.json, false);
     let request = ProjectContext::from_environment(common.project).context("cannot determine the working directory")?;
     let project = if common.personal { personal_project() } else { resolve(&request) };
     let files = project.as_ref().ok().map(|project| checkout_dir(&request, project));
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
     if common.json && !command.has_json() {
         return Err(ToolError::Invalid("this command cannot print JSON; remove --json".to_owned()).into());
     }
-    let printer = Printer::new(common.json).with_pager(!common.no_pager);
+    let printer = Printer::new(common.json, !common.no_pager);
     let deletes = command.is_deleting();
     let done = match command {
         CliCommand::Doctor(arguments) => return run_doctor_command(common, &arguments),

@@ -10,9 +10,9 @@ use tools::engine::{Engine, HistoryFilter};
 
 use super::filter_arguments::FilterArguments;
 use super::list::remaining_note;
-use super::output::{DIM, Printer, STRONG};
+use super::output::{DIM, PLAIN, Printer, STRONG, push_lines};
 use super::pager::PIPED_LIST_COLUMNS;
-use super::terminal_text::{count_with_unit, display_width, fit_columns, format_duration, one_line, wrap};
+use super::terminal_text::{count_with_unit, display_width, fit_columns, format_duration, one_line, wrap, wrap_lines};
 
 /// Characters of a session id; JSON has the whole id.
 const SHORT_ID_LENGTH: usize = 8;
@@ -137,13 +137,9 @@ fn render_session(text: &mut String, session: &SessionRow, columns: usize, detai
         let _ = writeln!(text, "  {DIM}{}{DIM:#}", render_files(&session.files, room));
     }
     let summary = session.summary.as_deref().map(|summary| without_title(summary, session.title.as_deref()));
-    for line in summary.into_iter().flat_map(|summary| summary_lines(summary, room, detail)) {
-        let _ = writeln!(text, "  {line}");
-    }
+    push_lines(text, "  ", PLAIN, summary.into_iter().flat_map(|summary| summary_lines(summary, room, detail)));
     if detail == SessionDetail::Full {
-        for line in wrap(&render_place(session), room) {
-            let _ = writeln!(text, "  {DIM}{line}{DIM:#}");
-        }
+        push_lines(text, "  ", DIM, wrap(&render_place(session), room));
     }
 }
 
@@ -170,13 +166,7 @@ fn summary_lines(summary: &str, room: usize, detail: SessionDetail) -> Vec<Strin
     // The files have a line of their own.
     let mut parts = summary.lines().filter(|line| !has_label(line, CHANGED_LABEL)).map(one_line);
     let first = if is_composed { parts.next().unwrap_or_default() } else { one_line(summary) };
-    let lines = wrap(&first, room);
-    let more = if lines.len() > 2 { " …" } else { "" };
-    let cut = |(at, line): (usize, &String)| match at {
-        1 => fit_columns(&format!("{line}{more}"), room),
-        _ => line.clone(),
-    };
-    let first: Vec<String> = lines.iter().take(2).enumerate().map(cut).collect();
+    let first = wrap_lines(&first, room, 2);
     first.into_iter().chain(parts.filter(|_| is_composed).map(|part| fit_columns(&part, room))).collect()
 }
 

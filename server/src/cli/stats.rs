@@ -8,11 +8,11 @@ use schema::model::moment::Moment;
 use schema::store::{Locator, RecallCount};
 use schema::tool::{StatsOutput, TypeCount};
 use serde::Serialize;
-use tools::engine::{DiskUsage, Engine, FilteredUsage, HistoryFilter, StoreUsage};
+use tools::engine::{DiskUsage, Engine, HistoryFilter};
 
 use super::filter_arguments::FilterArguments;
 use super::list::ListedMemory;
-use super::output::{DIM, KIND, Printer, STRONG};
+use super::output::{DIM, KIND, PLAIN, Printer, STRONG, push_lines};
 use super::pager::PIPED_REPORT_COLUMNS;
 use super::terminal_text::{
     clean_for_terminal, count_with_unit, display_width, fit_columns, format_bytes, group_thousands, pad_columns, wrap,
@@ -77,53 +77,41 @@ struct MemoryOpens {
 pub(crate) fn run_stats(engine: &mut Engine, printer: &Printer, arguments: StatsArguments) -> anyhow::Result<()> {
     let wanted = arguments.narrow.into_filter(engine)?;
     if wanted != HistoryFilter::default() {
-        let stats =
-            FilteredStatsReport::from_usage(&engine.filtered_usage(&wanted, MAX_OPENED)?, &mut engine.locator());
+        let usage = engine.filtered_usage(&wanted, MAX_OPENED)?;
+        let stats = FilteredStatsReport {
+            memories: usage.memories,
+            sessions: usage.sessions,
+            types: usage.types.into_iter().map(|(kind, count)| TypeCount { kind, count }).collect(),
+            growth: GrowthCounts::new(usage.months, usage.last_7_days, usage.last_30_days),
+            recalled: opened_memories(usage.recalled, &mut engine.locator()),
+        };
         return printer.print_paged(&stats, |columns| render_filtered(&stats, columns.unwrap_or(PIPED_REPORT_COLUMNS)));
     }
     let output = engine.stats()?;
-    let stats = StatsReport::from_usage(&output, &engine.store_usage(MAX_OPENED)?, &mut engine.locator());
+    let usage = engine.store_usage(MAX_OPENED)?;
+    let stats = StatsReport {
+        store: &output,
+        storage: usage.storage,
+        growth: GrowthCounts::new(usage.months, usage.last_7_days, usage.last_30_days),
+        recalled: opened_memories(usage.recalled, &mut engine.locator()),
+    };
     printer.print_paged(&stats, |columns| render_stats(&stats, columns.unwrap_or(PIPED_REPORT_COLUMNS)))
 }
 
-impl<'s> StatsReport<'s> {
-    fn from_usage(store: &'s StatsOutput, usage: &StoreUsage, locator: &mut Locator) -> Self {
-        Self {
-            store,
-            storage: usage.storage,
-            growth: GrowthCounts::from_counts(&usage.months, usage.last_7_days, usage.last_30_days),
-            recalled: usage.recalled.iter().map(|recalls| MemoryOpens::from_count(recalls, locator)).collect(),
-        }
-    }
-}
-
-impl FilteredStatsReport {
-    fn from_usage(usage: &FilteredUsage, locator: &mut Locator) -> Self {
-        Self {
-            memories: usage.memories,
-            sessions: usage.sessions,
-            types: usage.types.iter().map(|(kind, count)| TypeCount { kind: *kind, count: *count }).collect(),
-            growth: GrowthCounts::from_counts(&usage.months, usage.last_7_days, usage.last_30_days),
-            recalled: usage.recalled.iter().map(|recalls| MemoryOpens::from_count(recalls, locator)).collect(),
-        }
-    }
-}
-
 impl GrowthCounts {
-    fn from_counts(months: &[(String, u64)], last_7_days: u64, last_30_days: u64) -> Self {
-        let months = months.iter().map(|(month, memories)| MonthCount { month: month.clone(), memories: *memories });
+    fn new(months: Vec<(String, u64)>, last_7_days: u64, last_30_days: u64) -> Self {
+        let months = months.into_iter().map(|(month, memories)| MonthCount { month, memories });
         Self { last_7_days, last_30_days, months: months.collect() }
     }
 }
 
-impl MemoryOpens {
-    fn from_count(recalls: &RecallCount, locator: &mut Locator) -> Self {
-        Self {
-            times: recalls.row.access_count.max(0).unsigned_abs(),
-            last: recalls.last.clone(),
-            memory: ListedMemory::with_lines(&recalls.row, locator),
-        }
-    }
+fn opened_memories(recalled: Vec<RecallCount>, locator: &mut Locator) -> Vec<MemoryOpens> {
+    let opens = recalled.into_iter().map(|RecallCount { row, last }| MemoryOpens {
+        times: row.access_count.max(0).unsigned_abs(),
+        last,
+        memory: ListedMemory::with_lines(&row, locator),
+    });
+    opens.collect()
 }
 
 fn render_filtered(stats: &FilteredStatsReport, columns: usize) -> String {
@@ -139,9 +127,7 @@ fn render_filtered(stats: &FilteredStatsReport, columns: usize) -> String {
 
 fn render_stats(stats: &StatsReport<'_>, columns: usize) -> String {
     let mut text = String::new();
-    for line in wrap(&clean_for_terminal(&stats.store.project), columns) {
-        let _ = writeln!(text, "{STRONG}{line}{STRONG:#}");
-    }
+    push_lines(&mut text, "", STRONG, wrap(&clean_for_terminal(&stats.store.project), columns));
     add_memory_counts(&mut text, (stats.store.memories, stats.store.sessions), &stats.store.types, columns);
     if stats.store.redactions > 0 {
         add_row(&mut text, "secrets removed", &group_thousands(stats.store.redactions), columns);
@@ -151,9 +137,8 @@ fn render_stats(stats: &StatsReport<'_>, columns: usize) -> String {
     add_storage(&mut text, &stats.storage, columns);
     add_index(&mut text, stats.store, columns);
     for problem in &stats.store.problems {
-        for line in wrap(&format!("problem: {}", clean_for_terminal(problem)), columns) {
-            let _ = writeln!(text, "{line}");
-        }
+        let problem = format!("problem: {}", clean_for_terminal(problem));
+        push_lines(&mut text, "", PLAIN, wrap(&problem, columns));
     }
     text
 }

@@ -61,6 +61,16 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     text.lines().flat_map(|line| wrap_line(&line.replace('\t', TAB), columns)).collect()
 }
 
+/// Wraps a text to at most `limit` lines. The last one ends with an ellipsis if the text is cut.
+pub(crate) fn wrap_lines(text: &str, columns: usize, limit: usize) -> Vec<String> {
+    let mut lines = wrap(text, columns);
+    if lines.len() > limit {
+        lines.truncate(limit);
+        lines.iter_mut().skip(limit - 1).for_each(|last| *last = fit_columns(&format!("{last} {CUT}"), columns));
+    }
+    lines
+}
+
 fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut current = String::new();
