@@ -1,7 +1,9 @@
 //! How a command ends: an error message for people and an exit status for scripts.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
+use anstyle::AnsiColor;
 use schema::files::project::ProjectError;
 use tools::error::ToolError;
 
@@ -15,24 +17,24 @@ const INTERNAL: u8 = 70;
 
 /// Prints an error with its causes to standard error, and returns the exit status.
 pub(crate) fn report_error(error: &anyhow::Error) -> ExitCode {
-    use std::io::Write as _;
     let mut causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     causes.dedup();
-    let style = anstyle::AnsiColor::Red.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {}", printable_text(&causes.join(": ")));
+    print_labelled(AnsiColor::Red, "error", &causes.join(": "));
     ExitCode::from(exit_status(error))
 }
 
 /// Prints a warning to standard error; the command goes on.
 pub(crate) fn print_warning(text: &str) {
-    use std::io::Write as _;
-    let style = anstyle::AnsiColor::Yellow.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {}", printable_text(text));
+    print_labelled(AnsiColor::Yellow, "warning", text);
+}
+
+fn print_labelled(colour: AnsiColor, label: &str, text: &str) {
+    let style = colour.on_default().bold();
+    let _ = writeln!(anstream::stderr(), "{style}{label}{style:#}: {}", printable_text(text));
 }
 
 /// Prints progress of a long-running command to standard error.
 pub(crate) fn print_status(text: &str) {
-    use std::io::Write as _;
     let _ = writeln!(anstream::stderr(), "{}", printable_text(text));
 }
 

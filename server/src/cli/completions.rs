@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use clap::{Command, CommandFactory as _};
@@ -32,11 +32,10 @@ fn completion_script(shell: Shell) -> String {
         return script.into_owned();
     }
     // The last word of these lines is the program's name.
-    let lines =
-        script.lines().map(|line| match line.strip_suffix(PLAIN).filter(|line| line.contains("complete -F ")) {
-            Some(line) => format!("{line}{NAME}\n"),
-            None => format!("{line}\n"),
-        });
+    let lines = script.lines().map(|line| match line.strip_suffix(PLAIN) {
+        Some(line) if line.contains("complete -F ") => format!("{line}{NAME}\n"),
+        _ => format!("{line}\n"),
+    });
     lines.collect()
 }
 
@@ -54,10 +53,9 @@ pub(crate) fn write_man_pages(out: Option<&Path>) -> anyhow::Result<()> {
     // Adds global options to every command.
     command.build();
     add_option_values(&command, NAME, folder).with_context(cannot)?;
-    let mut pages: Vec<PathBuf> =
-        fs::read_dir(folder).with_context(cannot)?.filter_map(|item| Some(item.ok()?.path())).collect();
-    pages.retain(|page| page.file_name().is_some_and(|name| name.to_string_lossy().starts_with(NAME)));
-    write_bytes(format!("{} pages in {}\n", pages.len(), folder.display()).as_bytes())
+    let pages = fs::read_dir(folder).with_context(cannot)?.filter_map(Result::ok);
+    let count = pages.filter(|page| page.file_name().to_string_lossy().starts_with(NAME)).count();
+    write_bytes(format!("{count} pages in {}\n", folder.display()).as_bytes())
 }
 
 /// Adds value names to options in the synopsis of each page, which the generator omits.

@@ -75,11 +75,8 @@ fn change(
         SettingsOwner::Project => (layout.settings_file(), Some(project)),
     };
     let place = clean_for_terminal(&path.to_string_lossy());
-    if literal.is_none() && !path.exists() {
-        let unset = ChangedSetting { name, path: &path, value: None, overridden_by: None };
-        return printer.print_sentence(&unset, &format!("{name} is not set in {place}."));
-    }
-    let has_changed = write_setting(&path, within, name, literal)?;
+    // Unsetting creates no file.
+    let has_changed = (literal.is_some() || path.exists()) && write_setting(&path, within, name, literal)?;
     let overridden_by = literal.and_then(|_| overriding_source(&layout, name, &path));
     let mut text = match literal {
         Some(literal) => format!("Set {name} = {literal} in {place}."),

@@ -50,7 +50,7 @@ pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
     print_heading(printer, "1. Hooks record a session of Claude Code")?;
     remember_session(project, printer)?;
     let mut engine = Engine::open(project, None, None)?;
-    save_decision(&mut engine)?;
+    engine.save(&SaveInput { long_term: true, ..SaveInput::new(MemoryType::Decision, DECISION.to_owned()) })?;
     print_named(printer, "memory_save", DECISION)?;
     engine.refresh(&mut Control::default())?;
 
@@ -86,11 +86,6 @@ fn remember_session(project: &Path, printer: &Printer) -> anyhow::Result<()> {
         capture(&mut store, draft, &Sanitizer::default())?;
         print_named(printer, kind.as_str(), content.lines().next().unwrap_or_default())?;
     }
-    Ok(())
-}
-
-fn save_decision(engine: &mut Engine) -> anyhow::Result<()> {
-    engine.save(&SaveInput { long_term: true, ..SaveInput::new(MemoryType::Decision, DECISION.to_owned()) })?;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::output::Printer;
 use super::pager::{self, NARROW};
 use super::setup_changes::{confirm_changes, show_changes};
-use super::terminal_text::{clean_for_terminal, wrap};
+use super::terminal_text::{clean_for_terminal, count_with_unit, wrap};
 use crate::doctor::{DoctorCheck, plan_repairs, run_checks};
 use crate::exit;
 use crate::setup::host_dirs::{HostDirs, ProjectDirs};
@@ -109,8 +109,7 @@ fn print_checks(checks: &[DoctorCheck], printer: &Printer) -> anyhow::Result<()>
     checks.iter().try_for_each(|check| printer.print_text(&render_check(check, columns)))?;
     match count_findings(checks) {
         0 => printer.print_line("\nEverything is fine."),
-        1 => printer.print_line("\n1 problem."),
-        n => printer.print_line(&format!("\n{n} problems.")),
+        count => printer.print_line(&format!("\n{}.", count_with_unit(count as u64, "problem"))),
     }
 }
 
@@ -127,11 +126,8 @@ fn render_check(check: &DoctorCheck, columns: Option<usize>) -> String {
     let what = wrap(&clean_for_terminal(&check.what), room);
     let fix = check.fix.iter().flat_map(|fix| wrap(&format!("fix: {}", clean_for_terminal(fix)), room));
     let lines: Vec<String> = what.into_iter().chain(fix).collect();
-    let about = check.about;
-    if is_narrow {
-        return format!("{style}{sign}{style:#} {about}\n{indent}{}\n", lines.join(&format!("\n{indent}")));
-    }
-    format!("{style}{sign}{style:#} {about:<13} {}\n", lines.join(&format!("\n{indent}")))
+    let about = if is_narrow { format!("{}\n{indent}", check.about) } else { format!("{:<13} ", check.about) };
+    format!("{style}{sign}{style:#} {about}{}\n", lines.join(&format!("\n{indent}")))
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::io::{self, IsTerminal as _, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use clap::Args;
 use schema::files::layout::STORE_DIR;
 use schema::model::memory::short_id;
+use schema::store::MemoryRow;
 use serde::Serialize;
 use tools::engine::{EditedMemory, Engine};
 use tools::error::ToolError;
@@ -39,11 +40,7 @@ pub(crate) fn run_edit(engine: &mut Engine, printer: &Printer, arguments: EditAr
     let before = engine.find_by_prefix(&arguments.id)?;
     let edited = match arguments.text {
         Some(text) => engine.edit_text(&before, &text_or_stdin(text)?)?,
-        None => {
-            let draft = DraftFile::create(before.memory.id.as_str(), &before.memory.content)?;
-            let edited = draft.edit().and_then(|text| Ok(engine.edit_text(&before, &text)?));
-            draft.finish(edited)?
-        }
+        None => edit_in_editor(engine, &before)?,
     };
     print_edited(printer, &edited)
 }
@@ -75,37 +72,27 @@ fn print_edited(printer: &Printer, edited: &EditedMemory) -> anyhow::Result<()> 
     printer.print_sentence(&shown, &(text + &redaction_note(edited.redactions)))
 }
 
-/// A private file outside the store for the editor, because each Markdown file in the store is indexed.
-struct DraftFile {
-    folder: PrivateTempDir,
-    path: PathBuf,
-}
-
-impl DraftFile {
-    fn create(id: &str, text: &str) -> anyhow::Result<Self> {
-        if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-            let text = "an editor needs a terminal; give the new text with --text, or --text - for standard input";
-            return Err(ToolError::Invalid(text.to_owned()).into());
-        }
-        let folder = PrivateTempDir::create("edit").map_err(|error| ToolError::Unavailable(error.to_string()))?;
-        let path = folder.path().join(format!("{id}.md"));
-        fs::write(&path, text).map_err(|error| cannot("write", &path, &error))?;
-        Ok(Self { folder, path })
+/// Opens the text in an editor, and saves it. The file is outside the store, because each Markdown file in the store is indexed. It stays if
+/// its text could not be saved.
+fn edit_in_editor(engine: &mut Engine, before: &MemoryRow) -> anyhow::Result<EditedMemory> {
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        let text = "an editor needs a terminal; give the new text with --text, or --text - for standard input";
+        return Err(ToolError::Invalid(text.to_owned()).into());
     }
-
-    fn edit(&self) -> anyhow::Result<String> {
-        run_editor(&self.path, 1).map_err(ToolError::Unavailable)?;
-        Ok(fs::read_to_string(&self.path).map_err(|error| cannot("read", &self.path, &error))?)
+    let folder = PrivateTempDir::create("edit").map_err(|error| ToolError::Unavailable(error.to_string()))?;
+    let path = folder.path().join(format!("{}.md", before.memory.id));
+    fs::write(&path, &before.memory.content).map_err(|error| cannot("write", &path, &error))?;
+    let mut edit = || {
+        run_editor(&path, 1).map_err(ToolError::Unavailable)?;
+        let text = fs::read_to_string(&path).map_err(|error| cannot("read", &path, &error))?;
+        engine.edit_text(before, &text)
+    };
+    let edited = edit();
+    if edited.is_err() {
+        exit::print_status(&format!("your text is still in {}", path.display()));
+        folder.keep();
     }
-
-    /// Deletes the file, unless it has a text that could not be saved.
-    fn finish(self, edited: anyhow::Result<EditedMemory>) -> anyhow::Result<EditedMemory> {
-        if edited.is_err() {
-            exit::print_status(&format!("your text is still in {}", self.path.display()));
-            self.folder.keep();
-        }
-        edited
-    }
+    Ok(edited?)
 }
 
 fn cannot(doing: &str, path: &Path, error: &io::Error) -> ToolError {

@@ -4,8 +4,7 @@ use std::io::Write as _;
 
 use anyhow::Context as _;
 use clap::Args;
-use schema::host::classifier::KINDS;
-use schema::host::classifier::likeliest_kind;
+use schema::host::classifier::{KINDS, likeliest_kind};
 use schema::model::memory::{MemoryType, short_id};
 use schema::tool::{SaveInput, SaveOutput};
 use serde::Serialize;
@@ -55,20 +54,12 @@ struct ShownSave {
     redactions: usize,
 }
 
-/// Where the type comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TypeOrigin {
-    Given,
-    Asked,
-    Guessed,
-}
-
 pub(crate) fn run_save(engine: &mut Engine, printer: &Printer, arguments: SaveArguments) -> anyhow::Result<()> {
     let SaveArguments { words, kind, also, tag, metadata, long_term, supersedes } = arguments;
     let (given, text) = split_type(kind, &words)?;
     let content = text_or_stdin(text)?;
-    let (kind, origin) = match given {
-        Some(kind) => (kind, TypeOrigin::Given),
+    let (kind, guessed) = match given {
+        Some(kind) => (kind, false),
         None => choose_type(&content, printer)?,
     };
     let input = SaveInput {
@@ -85,7 +76,7 @@ pub(crate) fn run_save(engine: &mut Engine, printer: &Printer, arguments: SaveAr
     let redactions = prepared.redactions();
     let saved = engine.commit(&[prepared]).pop().context("a saved memory has an outcome")??;
     let output = engine.save_output(saved)?;
-    let shown = ShownSave { output, kind, guessed: origin == TypeOrigin::Guessed, redactions };
+    let shown = ShownSave { output, kind, guessed, redactions };
     printer.print_value(&shown, || shown.render())
 }
 
@@ -106,10 +97,10 @@ fn split_type(kind: Option<MemoryType>, words: &[String]) -> Result<(Option<Memo
     }
     let is_one_word = |word: &String| !word.trim().contains(char::is_whitespace);
     match words {
-        [only] if parse_memory_type(only).is_ok() => {
-            Err(ToolError::Invalid(format!("the text is missing: jikime-memory save {only} TEXT")))
-        }
-        [first, rest @ ..] if !rest.is_empty() => match parse_memory_type(first) {
+        [first, rest @ ..] => match parse_memory_type(first) {
+            Ok(_) if rest.is_empty() => {
+                Err(ToolError::Invalid(format!("the text is missing: jikime-memory save {first} TEXT")))
+            }
             Ok(kind) => Ok((Some(kind), rest.join(" "))),
             // A quoted text after a single word: the word was meant as the type.
             Err(unknown) if rest.len() == 1 && is_one_word(first) && !is_one_word(&rest[0]) => {
@@ -121,11 +112,11 @@ fn split_type(kind: Option<MemoryType>, words: &[String]) -> Result<(Option<Memo
     }
 }
 
-/// Asks for the type on a terminal, and guesses it otherwise.
-fn choose_type(content: &str, printer: &Printer) -> anyhow::Result<(MemoryType, TypeOrigin)> {
+/// Asks for the type on a terminal, and guesses it otherwise. Returns also whether it is guessed.
+fn choose_type(content: &str, printer: &Printer) -> anyhow::Result<(MemoryType, bool)> {
     let guess = likeliest_kind(content).unwrap_or(MemoryType::Learning);
     if printer.is_json() || !can_ask() {
-        return Ok((guess, TypeOrigin::Guessed));
+        return Ok((guess, true));
     }
     let names: Vec<String> = KINDS.iter().enumerate().map(|(at, kind)| format!("{} {kind}", at + 1)).collect();
     loop {
@@ -133,7 +124,7 @@ fn choose_type(content: &str, printer: &Printer) -> anyhow::Result<(MemoryType, 
         let unanswered = || ToolError::Invalid("no type was chosen, so nothing was saved".to_owned());
         let answer = ask_unless_ended(&question)?.ok_or_else(unanswered)?;
         match parse_answer(&answer, guess) {
-            Ok(kind) => return Ok((kind, TypeOrigin::Asked)),
+            Ok(kind) => return Ok((kind, false)),
             Err(unknown) => writeln!(anstream::stderr(), "{unknown}").context("cannot ask")?,
         }
     }

@@ -57,7 +57,7 @@ pub(crate) fn run_show(engine: &mut Engine, printer: &Printer, what: &str) -> an
     let output = engine.get(&input)?;
     let row = input.id.as_deref().map(|id| engine.peek(id)).transpose()?.flatten();
     let shown = ShownMemory::from_output(output, row.as_ref());
-    printer.print_paged(&shown, |columns| shown.render(columns))
+    printer.print_paged(&shown, |columns| render_memory(&shown, columns))
 }
 
 #[derive(Debug, Serialize)]
@@ -100,10 +100,15 @@ fn day_rows(engine: &Engine, date: NaiveDate) -> anyhow::Result<Vec<MemoryRow>> 
 
 fn show_day(printer: &Printer, date: NaiveDate, rows: &[MemoryRow]) -> anyhow::Result<()> {
     let day = ShownDay { date, content: render_markdown(rows, &[]) };
-    printer.print_paged(&day, |columns| {
-        let content = clean_for_terminal(&day.content);
-        columns.map_or(content.clone(), |columns| wrap(&content, columns).join("\n"))
-    })
+    printer.print_paged(&day, |columns| render_content(&day.content, columns))
+}
+
+fn render_content(content: &str, columns: Option<usize>) -> String {
+    let content = clean_for_terminal(content);
+    match columns {
+        Some(columns) => wrap(&content, columns).join("\n"),
+        None => content,
+    }
 }
 
 impl ShownMemory {
@@ -115,29 +120,24 @@ impl ShownMemory {
             importance: row.and_then(|row| row.memory.attributes.importance),
         }
     }
-
-    fn render(&self, columns: Option<usize>) -> String {
-        let mut marks = String::new();
-        if self.pinned == Some(true) {
-            marks.push_str("\npinned");
-        }
-        marks.extend(self.importance.map(|importance| format!("\nimportance {importance}")));
-        render_output(&self.output, &marks, columns)
-    }
 }
 
-fn render_output(output: &GetOutput, marks: &str, columns: Option<usize>) -> String {
+fn render_memory(shown: &ShownMemory, columns: Option<usize>) -> String {
+    let ShownMemory { output, pinned, importance, .. } = shown;
     let mut place = format!("{}:{}", clean_for_terminal(&output.path), output.start_line);
     if output.end_line > output.start_line {
         place.push_str(&format!("-{}", output.end_line));
     }
-    let about = output.memory.as_ref().map(render_details).unwrap_or_default();
+    let mut about = output.memory.as_ref().map(render_details).unwrap_or_default();
+    if *pinned == Some(true) {
+        about.push_str("\npinned");
+    }
+    about.extend(importance.map(|importance| format!("\nimportance {importance}")));
     let evidence = output.memory.as_ref().and_then(|memory| memory.evidence.as_ref());
     let evidence = notice_line(evidence.map(describe_evidence).as_deref(), columns);
     let rest = evidence + &notice_line(output.notice.as_deref(), columns);
-    let content = clean_for_terminal(&output.content);
-    let content = columns.map_or(content.clone(), |columns| wrap(&content, columns).join("\n"));
-    format!("{DIM}{place}{about}{marks}{DIM:#}\n{content}\n{rest}")
+    let content = render_content(&output.content, columns);
+    format!("{DIM}{place}{about}{DIM:#}\n{content}\n{rest}")
 }
 
 /// The properties of a memory, one per line.

@@ -95,12 +95,9 @@ pub(crate) fn run_timeline(engine: &mut Engine, printer: &Printer, arguments: Ti
 
 fn render_day(day: &TimelineDay, columns: usize) -> String {
     let head = day.date.format("%A, %Y-%m-%d").to_string();
-    let about = [(day.sessions.len(), "session"), (day.conclusions.len(), "conclusion")];
-    let about: Vec<String> = about
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, one)| count_with_unit(count as u64, one))
-        .collect();
+    let counts = [(day.sessions.len(), "session"), (day.conclusions.len(), "conclusion")].into_iter();
+    let counts = counts.filter(|(count, _)| *count > 0).map(|(count, one)| count_with_unit(count as u64, one));
+    let about: Vec<String> = counts.collect();
     let about = fit_columns(&format!("  {}", about.join(", ")), columns.saturating_sub(display_width(&head)));
     let mut text = format!("{STRONG}{head}{STRONG:#}{DIM}{about}{DIM:#}\n");
     for visit in &day.sessions {
@@ -141,7 +138,7 @@ fn add_memory(text: &mut String, memory: &ListedMemory, columns: usize) {
     let id = short_id(&memory.id);
     let kind = memory.kind;
     // Each part of a summary has its line, so that a long one hides no other.
-    let (first, parts) = match memory.kind {
+    let (first, parts): (String, Vec<String>) = match kind {
         MemoryType::SessionSummary => {
             let mut parts = memory.content.lines().map(one_line).filter(|part| !part.is_empty());
             (parts.next().unwrap_or_default(), parts.take(SUMMARY_PARTS).collect())
@@ -150,22 +147,18 @@ fn add_memory(text: &mut String, memory: &ListedMemory, columns: usize) {
     };
     let indent = if columns < NARROW { 4 } else { INDENT };
     let room = columns.saturating_sub(indent);
-    let add_parts = |text: &mut String| {
-        for part in &parts {
-            let _ = writeln!(text, "{:indent$}{}", "", fit_columns(part, room));
-        }
-    };
     if columns < NARROW {
         let _ = writeln!(text, "  {KIND}{kind}{KIND:#} {DIM}{id}{DIM:#}");
         let _ = writeln!(text, "    {}", fit_columns(&first, room));
-        add_parts(text);
-        return;
+    } else {
+        // The text begins where the titles of sessions do, unless the type is longer.
+        let kind = format!("{:<width$}", kind.as_str(), width = INDENT - 4);
+        let room = columns.saturating_sub(kind.len() + display_width(id) + "      ".len());
+        let _ = writeln!(text, "  {KIND}{kind}{KIND:#}  {}  {DIM}{id}{DIM:#}", fit_columns(&first, room));
     }
-    // The text begins where the titles of sessions do, unless the type is longer.
-    let kind = format!("{:<width$}", kind.as_str(), width = INDENT - 4);
-    let room = columns.saturating_sub(kind.len() + display_width(id) + "      ".len());
-    let _ = writeln!(text, "  {KIND}{kind}{KIND:#}  {}  {DIM}{id}{DIM:#}", fit_columns(&first, room));
-    add_parts(text);
+    for part in parts {
+        let _ = writeln!(text, "{:indent$}{}", "", fit_columns(&part, room));
+    }
 }
 
 #[cfg(test)]
