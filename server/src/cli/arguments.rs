@@ -7,18 +7,16 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use schema::model::memory::MemoryType;
-use schema::model::moment::Moment;
-use schema::tool::{LoadSource, SearchSource};
-use tools::time_expression;
+use schema::tool::SearchSource;
 
 use super::backfill::BackfillArguments;
 use super::browse::BrowseArguments;
 use super::config::ConfigCommand;
-use super::curate::{ConfirmArguments, PinArguments, PromoteArguments, SupersedeArguments};
+use super::curate::{IdArgument, PinArguments, PromoteArguments, SupersedeArguments};
 use super::doctor::DoctorArguments;
 use super::edit::EditArguments;
 use super::export::ExportArguments;
-use super::filter_arguments::memory_type_parser;
+use super::filter_arguments::{MemoryTypeParser, SpanArguments};
 use super::forget::ForgetArguments;
 use super::gc::GcArguments;
 use super::import::ImportCommand;
@@ -31,7 +29,7 @@ use super::scrub::ScrubArguments;
 use super::sessions::SessionsArguments;
 use super::stats::StatsArguments;
 use super::tasks::TasksArguments;
-use super::team::{ShareArguments, SharedIdArgument, TeamArguments};
+use super::team::{ShareArguments, TeamArguments};
 use super::timeline::TimelineArguments;
 use super::uninstall::UninstallArguments;
 
@@ -61,16 +59,6 @@ impl CliCommand {
     /// Whether the command can print JSON.
     pub(crate) fn has_json(&self) -> bool {
         !matches!(self, Self::Demo | Self::Browse(_) | Self::View(_) | Self::Completions { .. } | Self::Man { .. })
-    }
-
-    /// Commands that delete memories must also work on a full disk.
-    pub(crate) fn is_deleting(&self) -> bool {
-        match self {
-            Self::Forget(arguments) => !arguments.consent.dry_run,
-            Self::Scrub(arguments) => !arguments.dry_run,
-            Self::Gc(arguments) => !arguments.consent.dry_run,
-            _ => false,
-        }
     }
 }
 
@@ -133,7 +121,7 @@ pub(crate) enum CliCommand {
     /// Mark a memory as replaced by another one
     Supersede(SupersedeArguments),
     /// Confirm a memory whose code changed
-    Confirm(ConfirmArguments),
+    Confirm(IdArgument),
     /// Decide about memories that are outdated or contradict others
     #[command(after_help = "Without a terminal, or with --list, prints them and changes nothing.")]
     Review(ReviewArguments),
@@ -143,9 +131,9 @@ pub(crate) enum CliCommand {
     #[command(after_help = "Example: jikime-memory share 0af312aa --expires 2027-01-31")]
     Share(ShareArguments),
     /// Approve a memory that another member proposed
-    Approve(SharedIdArgument),
+    Approve(IdArgument),
     /// Mark a shared memory as no longer valid; it stays searchable
-    Retire(SharedIdArgument),
+    Retire(IdArgument),
     /// Import from other programs, sessions of hosts, or an export
     ///
     /// Without a source, lists what this machine has.
@@ -261,7 +249,7 @@ pub(crate) struct SearchArguments {
     #[arg(long, value_name = "SCORE")]
     pub(crate) min_score: Option<f64>,
     /// Only this type of memory
-    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type_parser())]
+    #[arg(long = "type", value_name = "TYPE", value_parser = MemoryTypeParser)]
     pub(crate) kind: Option<MemoryType>,
     /// Only this source: `memory`, or `chunks` (passages of notes)
     #[arg(long, value_name = "SOURCE", value_parser = parse_source)]
@@ -269,12 +257,8 @@ pub(crate) struct SearchArguments {
     /// Only this session
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// Since this time: a date, a time, or an age such as 7d
-    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_since)]
-    pub(crate) since: Option<Moment>,
-    /// Until this time
-    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_until)]
-    pub(crate) until: Option<Moment>,
+    #[command(flatten)]
+    pub(super) span: SpanArguments,
     /// Only memories and notes with this tag
     #[arg(long, value_name = "TAG")]
     pub(crate) tag: Option<String>,
@@ -295,8 +279,4 @@ fn parse_source(name: &str) -> Result<SearchSource, String> {
         "chunks" => Ok(SearchSource::Chunks),
         _ => Err("use memory or chunks".to_owned()),
     }
-}
-
-pub(crate) fn load_source(full: bool) -> LoadSource {
-    if full { LoadSource::Full } else { LoadSource::Startup }
 }

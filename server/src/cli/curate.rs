@@ -7,7 +7,7 @@ use schema::store::MemoryRow;
 use serde::Serialize;
 use tools::engine::Engine;
 
-use super::filter_arguments::memory_type_parser;
+use super::filter_arguments::MemoryTypeParser;
 use super::insights::suggest_promotions;
 use super::output::Printer;
 use super::terminal_text::clean_for_terminal;
@@ -18,7 +18,7 @@ pub(crate) struct PromoteArguments {
     #[arg(required_unless_present = "suggest")]
     id: Option<String>,
     /// The type of the promoted memory; required for a prompt, an answer or another event
-    #[arg(long = "as", value_name = "TYPE", value_parser = memory_type_parser(), requires = "id")]
+    #[arg(long = "as", value_name = "TYPE", value_parser = MemoryTypeParser, requires = "id")]
     kind: Option<MemoryType>,
     /// List memories that are pinned or confirmed in three sessions and are not in MEMORY.md
     #[arg(long, conflicts_with = "id")]
@@ -46,9 +46,9 @@ pub(crate) struct SupersedeArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ConfirmArguments {
+pub(crate) struct IdArgument {
     /// The id or its unique beginning
-    id: String,
+    pub(super) id: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -95,7 +95,7 @@ pub(crate) fn supersede(engine: &mut Engine, printer: &Printer, arguments: &Supe
     })
 }
 
-pub(crate) fn confirm(engine: &mut Engine, printer: &Printer, arguments: &ConfirmArguments) -> anyhow::Result<()> {
+pub(crate) fn confirm(engine: &mut Engine, printer: &Printer, arguments: &IdArgument) -> anyhow::Result<()> {
     let confirmed = engine.confirm(&arguments.id)?;
     let confirmed = ShownConfirmation { id: confirmed.row.memory.id.to_string(), files: confirmed.files };
     let files = confirmed.files.iter().map(|file| clean_for_terminal(file)).collect::<Vec<_>>().join(", ");

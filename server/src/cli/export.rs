@@ -1,14 +1,12 @@
 //! `export`: writes memories as Markdown or JSON. Importing either format restores the same store.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use schema::files::store_file::read_or_create_key;
+use schema::files::store_file::{options_for_private, read_or_create_key};
 use schema::model::memory::MemoryType;
-use schema::model::moment::Moment;
 use schema::model::state_note::StateNote;
 use schema::privacy::anonymiser::Anonymiser;
 use schema::privacy::output_text::escape_json_text;
@@ -16,9 +14,8 @@ use schema::store::MemoryRow;
 use tools::engine::{Engine, Selection};
 use tools::error::ToolError;
 use tools::exchange::{ExportedMemory, render_markdown};
-use tools::time_expression;
 
-use super::filter_arguments::memory_type_parser;
+use super::filter_arguments::{MemoryTypeParser, SpanArguments};
 use super::preview::memory_count_text;
 use crate::exit;
 
@@ -28,17 +25,13 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     format: ExportFormat,
     /// Only these types, separated by commas
-    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type_parser(), value_delimiter = ',')]
+    #[arg(long = "type", value_name = "TYPE", value_parser = MemoryTypeParser, value_delimiter = ',')]
     kinds: Vec<MemoryType>,
     /// Only this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Since this time: a date, a time, or an age such as 7d
-    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_since)]
-    since: Option<Moment>,
-    /// Until this time
-    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_until)]
-    until: Option<Moment>,
+    #[command(flatten)]
+    span: SpanArguments,
     /// Replace e-mail addresses, phone numbers, home directories, and your user name and computer name
     #[arg(long)]
     anonymise: bool,
@@ -59,8 +52,8 @@ enum ExportFormat {
 
 /// Writes the selected memories.
 pub(crate) fn run_export(engine: &mut Engine, arguments: ExportArguments) -> anyhow::Result<()> {
-    let ExportArguments { format, kinds, session, since, until, anonymise, out } = arguments;
-    let (since, until) = (since.map(|at| at.unix()), until.map(|at| at.unix()));
+    let ExportArguments { format, kinds, session, span, anonymise, out } = arguments;
+    let (since, until) = (span.since.map(|at| at.unix()), span.until.map(|at| at.unix()));
     let mut rows = engine.select(&Selection { kinds, session, since, until, ..Selection::default() })?.rows;
     let notes = rows.iter().map(|row| engine.store().rows().notes_about(&row.memory.id));
     let mut notes = notes.collect::<Result<Vec<_>, _>>().context("cannot read the states of the memories")?;
@@ -68,12 +61,11 @@ pub(crate) fn run_export(engine: &mut Engine, arguments: ExportArguments) -> any
         let anonymiser = Anonymiser::new(read_or_create_key(&engine.store().layout().anonymous_key()));
         tools::exchange::anonymise(anonymiser, &mut rows, &mut notes);
     }
-    let exported = rows.iter().zip(notes).collect::<Vec<_>>();
     if rows.is_empty() {
         exit::print_status("No memories match; the export is empty");
     }
     match out {
-        None => match write_export(&mut io::stdout().lock(), format, &exported) {
+        None => match write_export(&mut io::stdout().lock(), format, &rows, &notes) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("cannot write the memories"),
             _ => Ok(()),
         },
@@ -83,8 +75,8 @@ pub(crate) fn run_export(engine: &mut Engine, arguments: ExportArguments) -> any
             let mut name = path.file_name().unwrap_or_default().to_owned();
             name.push(format!(".{}.tmp", std::process::id()));
             let temporary = path.with_file_name(name);
-            let written =
-                create_private_file(&temporary).and_then(|mut file| write_export(&mut file, format, &exported));
+            let file = options_for_private().create(true).truncate(true).open(&temporary);
+            let written = file.and_then(|mut file| write_export(&mut file, format, &rows, &notes));
             let moved = written.and_then(|()| std::fs::rename(&temporary, &path));
             if moved.is_err() {
                 let _ = std::fs::remove_file(&temporary);
@@ -96,25 +88,17 @@ pub(crate) fn run_export(engine: &mut Engine, arguments: ExportArguments) -> any
     }
 }
 
-/// A file that only its owner can read.
-fn create_private_file(path: &std::path::Path) -> io::Result<File> {
-    schema::files::store_file::options_for_private().create(true).truncate(true).open(path)
-}
-
 /// Writes memories, each with the notes about it.
 fn write_export(
     out: &mut impl Write,
     format: ExportFormat,
-    exported: &[(&MemoryRow, Vec<StateNote>)],
+    rows: &[MemoryRow],
+    notes: &[Vec<StateNote>],
 ) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
-    let memories = exported.iter().map(|(row, notes)| ExportedMemory::from_row(row, notes));
+    let memories = rows.iter().zip(notes).map(|(row, notes)| ExportedMemory::from_row(row, notes));
     match format {
-        ExportFormat::Md => {
-            let rows: Vec<MemoryRow> = exported.iter().map(|(row, _)| (*row).clone()).collect();
-            let notes: Vec<StateNote> = exported.iter().flat_map(|(_, notes)| notes).cloned().collect();
-            out.write_all(render_markdown(&rows, &notes).as_bytes())?;
-        }
+        ExportFormat::Md => out.write_all(render_markdown(rows, &notes.concat()).as_bytes())?,
         ExportFormat::Jsonl => {
             for memory in memories {
                 writeln!(out, "{}", escape_json_text(&serde_json::to_string(&memory)?))?;

@@ -10,7 +10,7 @@ use tools::error::ToolError;
 use tools::time_expression;
 
 use super::confirm::confirm;
-use super::filter_arguments::memory_type_parser;
+use super::filter_arguments::MemoryTypeParser;
 use super::output::Printer;
 use super::preview::{DeletionReport, memory_count_text, print_preview};
 
@@ -41,7 +41,7 @@ pub(crate) struct ForgetArguments {
     #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_since)]
     before: Option<Moment>,
     /// Memories of these types, separated by commas
-    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type_parser(), value_delimiter = ',')]
+    #[arg(long = "type", value_name = "TYPE", value_parser = MemoryTypeParser, value_delimiter = ',')]
     kinds: Vec<MemoryType>,
     /// Memories in this log, or memories that name this file, folder or glob of the project
     #[arg(long, value_name = "PATH")]
@@ -75,17 +75,13 @@ pub(super) fn too_short_id(id: &str) -> ToolError {
 
 /// Deletes the selected memories.
 pub(crate) fn run_forget(engine: &mut Engine, printer: &Printer, arguments: ForgetArguments) -> anyhow::Result<()> {
-    let ForgetArguments { words, mut ids, mut query, session, since, until, before, kinds, path, .. } = arguments;
-    match words_meaning(engine, &words)? {
-        WordsMeaning::Nothing => {}
-        WordsMeaning::Ids(more) => ids.extend(more),
-        WordsMeaning::Text(text) => query = Some(text),
-    }
-    if let Some(id) = ids.iter().find(|id| id.trim().len() < MIN_ID_LENGTH) {
+    let ForgetArguments { words, ids, query, session, since, until, before, kinds, path, .. } = arguments;
+    let until = until.map(|at| at.unix()).into_iter().chain(before.map(|at| at.unix() - 1)).min();
+    let mut selection = Selection { ids, query, session, since: since.map(|at| at.unix()), until, kinds, path };
+    add_words(engine, &words, &mut selection)?;
+    if let Some(id) = selection.ids.iter().find(|id| id.trim().len() < MIN_ID_LENGTH) {
         return Err(too_short_id(id).into());
     }
-    let until = until.map(|at| at.unix()).into_iter().chain(before.map(|at| at.unix() - 1)).min();
-    let selection = Selection { ids, query, session, since: since.map(|at| at.unix()), until, kinds, path };
     let is_unlimited = selection == Selection::default();
     if is_unlimited && !arguments.all {
         let text = "select memories with an ID, words, --query, --session, --since, --until, --before, --type or --path, or delete \
@@ -100,51 +96,43 @@ pub(crate) fn run_forget(engine: &mut Engine, printer: &Printer, arguments: Forg
     let selected = engine.select(&selection)?;
     let old = if arguments.keep_old_databases { OldDatabases::Keep } else { OldDatabases::Remove };
     let needs_all = selected.is_everything() && !arguments.all;
-    ForgetPlan { words: ["Delete", "Deleted"], selected, extent, old, needs_all }.carry_out(
-        engine,
-        printer,
-        &arguments.consent,
-    )
+    ForgetPlan { selected, extent, old, needs_all }.carry_out(engine, printer, &arguments.consent)
 }
 
-/// What the words of the command line select.
-#[derive(Debug, PartialEq, Eq)]
-enum WordsMeaning {
-    Nothing,
-    Ids(Vec<String>),
-    Text(String),
-}
-
-/// Words are ids if all of them are. Words that may be both are an error, and so is a mistyped id.
-fn words_meaning(engine: &mut Engine, words: &[String]) -> Result<WordsMeaning, ToolError> {
+/// Adds what the words of the command line select. They are ids if all of them are. Words that may be both are an error, and so is a
+/// mistyped id.
+fn add_words(engine: &mut Engine, words: &[String], selection: &mut Selection) -> Result<(), ToolError> {
     if words.is_empty() {
-        return Ok(WordsMeaning::Nothing);
+        return Ok(());
     }
     let text = words.join(" ").trim().to_owned();
     let ids: Vec<String> = text.split([' ', ',']).filter(|word| !word.is_empty()).map(str::to_owned).collect();
     if ids.is_empty() {
         return Err(ToolError::Invalid("the words are empty; give an id or the words of a text".to_owned()));
     }
-    let mut unknown = Vec::new();
+    let mut are_known = true;
     for id in &ids {
-        if engine.newest_ids(id, 1)?.is_empty() {
-            unknown.push(id);
-        }
+        are_known &= !engine.newest_ids(id, 1)?.is_empty();
     }
-    if unknown.is_empty() && ids.iter().all(|id| looks_like_id(id)) {
-        return Ok(WordsMeaning::Ids(ids));
+    let look_like_ids = ids.iter().all(|id| looks_like_id(id));
+    let of_text = Selection { query: Some(text.clone()), ..Selection::default() };
+    let are_ids = if are_known && look_like_ids {
+        true
+    } else if engine.select(&of_text)?.rows.is_empty() {
+        are_known || ids.len() == 1 && look_like_ids
+    } else if are_known {
+        let ids = ids.join(",");
+        let text = format!("{text:?} matches an id and also some texts; use --id {ids} or --query {text:?}");
+        return Err(ToolError::Invalid(text));
+    } else {
+        false
+    };
+    if are_ids {
+        selection.ids.extend(ids);
+    } else {
+        selection.query = Some(text);
     }
-    let selection = Selection { query: Some(text.clone()), ..Selection::default() };
-    let is_in_texts = !engine.select(&selection)?.rows.is_empty();
-    match (unknown.is_empty(), is_in_texts) {
-        (true, true) => Err(ToolError::Invalid(format!(
-            "{text:?} matches an id and also some texts; use --id {} or --query {text:?}",
-            ids.join(",")
-        ))),
-        (true, false) => Ok(WordsMeaning::Ids(ids)),
-        (false, false) if ids.len() == 1 && looks_like_id(&ids[0]) => Ok(WordsMeaning::Ids(ids)),
-        (false, _) => Ok(WordsMeaning::Text(text)),
-    }
+    Ok(())
 }
 
 /// Whether a word is long enough for an id, has only its digits, and at least one decimal digit.
@@ -156,8 +144,6 @@ fn looks_like_id(word: &str) -> bool {
 
 /// A planned deletion.
 pub(super) struct ForgetPlan {
-    /// The verb, and its past tense.
-    pub(super) words: [&'static str; 2],
     pub(super) selected: SelectedMemories,
     pub(super) extent: ForgetExtent,
     pub(super) old: OldDatabases,
@@ -173,7 +159,7 @@ impl ForgetPlan {
         printer: &Printer,
         consent: &ConsentArguments,
     ) -> anyhow::Result<()> {
-        let Self { words: [verb, past], selected, extent, old, needs_all } = self;
+        let Self { selected, extent, old, needs_all } = self;
         let ConsentArguments { dry_run, yes } = *consent;
         let conclusions = selected.conclusions.iter().map(ToString::to_string).collect();
         let mut gone = DeletionReport { conclusions, dry_run, needs_all, ..DeletionReport::from_rows(&selected.rows) };
@@ -199,16 +185,16 @@ impl ForgetPlan {
         if dry_run {
             *(if old == OldDatabases::Remove { &mut gone.old_databases } else { &mut gone.left }) = names;
             let all = if needs_all { "; deleting all memories also needs --all" } else { "" };
-            let done = format!("Nothing was changed{all}. Without --dry-run: {verb} {count}.");
+            let done = format!("Nothing was changed{all}. Without --dry-run: Delete {count}.");
             return printer.print_sentence(&gone, &done);
         }
-        if !confirm(&format!("{verb} {count} for good?"), yes)? {
+        if !confirm(&format!("Delete {count} for good?"), yes)? {
             return printer.print_line("Nothing was changed.");
         }
         let forgot = engine.forget(&selected, extent, old)?;
         gone.memories = forgot.memories;
         (gone.old_databases, gone.left) = (forgot.removed, forgot.leftovers);
-        gone.print(printer, past)
+        gone.print(printer)
     }
 }
 

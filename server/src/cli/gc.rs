@@ -6,7 +6,7 @@ use schema::model::moment::Moment;
 use schema::settings::{self, ExplainedSettings, Setting, SettingOrigin};
 use tools::engine::{Engine, ForgetExtent, OldDatabases, RetentionPolicy};
 
-use super::filter_arguments::memory_type_parser;
+use super::filter_arguments::MemoryTypeParser;
 use super::forget::{ConsentArguments, ForgetPlan};
 use super::output::Printer;
 use super::preview::DeletionReport;
@@ -24,7 +24,7 @@ pub(crate) struct GcArguments {
     #[arg(
         long,
         value_name = "TYPE",
-        value_parser = memory_type_parser(),
+        value_parser = MemoryTypeParser,
         value_delimiter = ',',
         hide_possible_values = true
     )]
@@ -43,11 +43,10 @@ fn parse_size(text: &str) -> Result<u64, String> {
 
 /// The settings that decide if no option is given, with their sources.
 fn describe_settings(explained: &ExplainedSettings) -> String {
-    let of = explained.settings.iter().filter(|setting| setting.name.starts_with("gc_"));
-    let texts: Vec<String> = of.map(|setting| format!("{} = {}", setting.name, setting.value)).collect();
-    let is_default = |setting: &&Setting| setting.origins == [SettingOrigin::Default];
-    let count = explained.settings.iter().filter(|setting| setting.name.starts_with("gc_")).filter(is_default).count();
-    let source = if count == texts.len() { " (the defaults)" } else { "" };
+    let meant: Vec<&Setting> = explained.settings.iter().filter(|setting| setting.name.starts_with("gc_")).collect();
+    let texts: Vec<String> = meant.iter().map(|setting| format!("{} = {}", setting.name, setting.value)).collect();
+    let are_defaults = meant.iter().all(|setting| setting.origins == [SettingOrigin::Default]);
+    let source = if are_defaults { " (the defaults)" } else { "" };
     format!("Uses the settings {}{source}.", texts.join(" and "))
 }
 
@@ -72,6 +71,5 @@ pub(crate) fn run_gc(engine: &mut Engine, printer: &Printer, arguments: GcArgume
     let selected =
         engine.select_expired(&RetentionPolicy { older_than, keep_bytes, included_kinds: also }, &Moment::now())?;
     let (extent, old) = (ForgetExtent::Memories, OldDatabases::Keep);
-    let plan = ForgetPlan { words: ["Delete", "Deleted"], selected, extent, old, needs_all: false };
-    plan.carry_out(engine, printer, &consent)
+    ForgetPlan { selected, extent, old, needs_all: false }.carry_out(engine, printer, &consent)
 }

@@ -35,31 +35,31 @@ pub(crate) struct CommonArguments {
 }
 
 /// Runs a command on an existing memory.
-pub(super) fn with_memory(
+pub(super) fn with_memory<T>(
     common: CommonArguments,
-    command: impl FnOnce(&mut Engine) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+    command: impl FnOnce(&mut Engine) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     with_engine(&require_store(resolve_project(common)?)?, command)
 }
 
-/// Runs a command that may delete memories. Deletion also works on a full disk.
+/// Runs a command that deletes memories unless `dry_run`. Deletion also works on a full disk.
 pub(super) fn with_deletable_memory(
     common: CommonArguments,
-    deletes: bool,
+    dry_run: bool,
     command: impl FnOnce(&mut Engine) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let project = require_store(resolve_project(common)?)?;
-    if deletes {
-        return run_with_engine(Engine::open_to_delete(&project, Some(Arc::new(ReqwestNetwork::default())))?, command);
+    if dry_run {
+        return with_memory(common, command);
     }
-    with_engine(&project, command)
+    let project = require_store(resolve_project(common)?)?;
+    run_with_engine(Engine::open_to_delete(&project, Some(Arc::new(ReqwestNetwork::default())))?, command)
 }
 
 /// Runs a command after the index is synchronised.
-pub(super) fn with_engine(
+pub(super) fn with_engine<T>(
     project: &Path,
-    command: impl FnOnce(&mut Engine) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+    command: impl FnOnce(&mut Engine) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     run_with_engine(open_engine(project)?, command)
 }
 
@@ -133,7 +133,7 @@ pub(super) fn print_repair_messages(engine: &mut Engine) {
     }
 }
 
-fn run_with_engine(mut engine: Engine, command: impl FnOnce(&mut Engine) -> anyhow::Result<()>) -> anyhow::Result<()> {
+fn run_with_engine<T>(mut engine: Engine, command: impl FnOnce(&mut Engine) -> anyhow::Result<T>) -> anyhow::Result<T> {
     engine.refresh_to_read(&mut Control::default())?;
     print_repair_messages(&mut engine);
     let done = command(&mut engine);

@@ -50,9 +50,9 @@ impl DeletionReport {
         (count > 0).then(|| format!("Including {count} {nouns} drawn from the others: {}{more}", ids.join(", ")))
     }
 
-    pub(crate) fn print(&self, printer: &Printer, done: &str) -> anyhow::Result<()> {
+    pub(crate) fn print(&self, printer: &Printer) -> anyhow::Result<()> {
         printer.print_value(self, || {
-            format!("{done} {}.\n", memory_count_text(self.memories)) + &copies_text(&self.old_databases, &self.left)
+            format!("Deleted {}.\n", memory_count_text(self.memories)) + &copies_text(&self.old_databases, &self.left)
         })
     }
 }

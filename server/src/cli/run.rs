@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::files::project::{ProjectContext, ProjectError, checkout_dir, personal_project, resolve};
-use schema::tool::{LoadInput, ReindexInput};
+use schema::tool::{LoadInput, LoadSource, ReindexInput};
 use tools::control::Control;
 use tools::engine::Engine;
 use tools::error::ToolError;
 
-use super::arguments::{CliArguments, CliCommand, McpCommand, ServeArguments, ViewArguments, load_source};
+use super::arguments::{CliArguments, CliCommand, McpCommand, ServeArguments, ViewArguments};
 use super::backfill::{BackfillArguments, run_backfill};
 use super::doctor::{DoctorArguments, run_doctor};
 use super::edit::run_edit;
@@ -56,7 +56,6 @@ fn run_doctor_command(common: CommonArguments, arguments: &DoctorArguments) -> a
 
 /// Exit status 1 of a check tells scripts that something was found.
 fn run_team(common: CommonArguments, printer: &Printer, command: Option<TeamCommand>) -> anyhow::Result<ExitCode> {
-    let mut status = ExitCode::SUCCESS;
     match command {
         None => with_memory(common, |engine| team::list_team(engine, printer))?,
         Some(TeamCommand::Init { author }) => {
@@ -65,12 +64,9 @@ fn run_team(common: CommonArguments, printer: &Printer, command: Option<TeamComm
             })?;
         }
         Some(TeamCommand::Server(command)) => team_server::run(common, printer, command)?,
-        Some(TeamCommand::Check) => with_memory(common, |engine| {
-            status = team::check_team(engine, printer)?;
-            Ok(())
-        })?,
+        Some(TeamCommand::Check) => return with_memory(common, |engine| team::check_team(engine, printer)),
     }
-    Ok(status)
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Runs one command.
@@ -80,7 +76,6 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         return Err(ToolError::Invalid("this command cannot print JSON; remove --json".to_owned()).into());
     }
     let printer = Printer::new(common.json, !common.no_pager);
-    let deletes = command.is_deleting();
     let done = match command {
         CliCommand::Doctor(arguments) => return run_doctor_command(common, &arguments),
         CliCommand::Serve(arguments) | CliCommand::Mcp(McpCommand::Serve(arguments)) => {
@@ -100,7 +95,10 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
             config::run_config(project, &printer, &command)
         }
         CliCommand::Browse(arguments) => browse::browse(&require_store(resolve_project(common)?)?, &arguments),
-        CliCommand::View(arguments) => serve(&require_store(resolve_project(common)?)?, &page_transport(&arguments)),
+        CliCommand::View(ViewArguments { port, no_open }) => {
+            let settings = PageSettings { port, opens_browser: !no_open };
+            serve(&require_store(resolve_project(common)?)?, &Transport::Page(settings))
+        }
         CliCommand::Demo => demo::run_demo(&printer),
         CliCommand::EmbedBackfill(BackfillArguments { project_dir, session_id }) => {
             let common = CommonArguments { project: common.project.or(project_dir), ..common };
@@ -147,13 +145,13 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         CliCommand::Retire(arguments) => with_memory(common, |engine| team::retire(engine, &printer, &arguments)),
         CliCommand::Export(arguments) => with_memory(common, |engine| run_export(engine, arguments)),
         CliCommand::Forget(arguments) => {
-            with_deletable_memory(common, deletes, |engine| run_forget(engine, &printer, arguments))
+            with_deletable_memory(common, arguments.consent.dry_run, |engine| run_forget(engine, &printer, arguments))
         }
         CliCommand::Scrub(arguments) => {
-            with_deletable_memory(common, deletes, |engine| run_scrub(engine, &printer, &arguments))
+            with_deletable_memory(common, arguments.dry_run, |engine| run_scrub(engine, &printer, &arguments))
         }
         CliCommand::Gc(arguments) => {
-            with_deletable_memory(common, deletes, |engine| gc::run_gc(engine, &printer, arguments))
+            with_deletable_memory(common, arguments.consent.dry_run, |engine| gc::run_gc(engine, &printer, arguments))
         }
         CliCommand::Timeline(arguments) => {
             with_memory(common, |engine| timeline::run_timeline(engine, &printer, arguments))
@@ -167,14 +165,11 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
             with_memory(common, |engine| printer.print_brief(engine.brief()?.as_deref()))
         }
         CliCommand::Load { full, max_tokens, .. } => with_memory(common, |engine| {
-            printer.print_loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
+            let source = if full { LoadSource::Full } else { LoadSource::Startup };
+            printer.print_loaded(&engine.load(&LoadInput { source, max_tokens })?)
         }),
     };
     done.map(|()| ExitCode::SUCCESS)
-}
-
-fn page_transport(arguments: &ViewArguments) -> Transport {
-    Transport::Page(PageSettings { port: arguments.port, opens_browser: !arguments.no_open })
 }
 
 /// Chooses the transport. Prints the place of the token, never the token.

@@ -13,7 +13,7 @@ use tools::error::ToolError;
 
 use super::confirm::{ask_unless_ended, can_ask};
 use super::edit::text_or_stdin;
-use super::filter_arguments::{memory_type_parser, parse_memory_type};
+use super::filter_arguments::{MemoryTypeParser, parse_memory_type};
 use super::output::{DIM, Printer, redaction_note};
 
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ pub(crate) struct SaveArguments {
     #[arg(required = true, value_name = "TEXT")]
     words: Vec<String>,
     /// The type
-    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type_parser())]
+    #[arg(long = "type", value_name = "TYPE", value_parser = MemoryTypeParser)]
     kind: Option<MemoryType>,
     /// Extra words for searching, in any language; may be repeated
     #[arg(long, value_name = "WORDS")]

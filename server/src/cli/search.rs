@@ -88,8 +88,8 @@ fn search_input(engine: &mut Engine, arguments: SearchArguments) -> Result<Searc
         kind: arguments.kind,
         source: arguments.source,
         session_id: arguments.session.map(|id| engine.resolve_session_id(&id)).transpose()?,
-        since: arguments.since.map(|at| at.rfc3339()),
-        until: arguments.until.map(|at| at.rfc3339()),
+        since: arguments.span.since.map(|at| at.rfc3339()),
+        until: arguments.span.until.map(|at| at.rfc3339()),
         tag: arguments.tag,
         path: arguments.path,
         // The token limit is for models; people can scroll.

@@ -16,6 +16,7 @@ use tools::engine::{Engine, ShareOptions, TeamFinding, TeamOutcome};
 use tools::error::ToolError;
 
 use super::config_set::write_user_setting;
+use super::curate::IdArgument;
 use super::output::{DIM, KIND, Printer, STRONG};
 use super::team_server::TeamServerCommand;
 use super::terminal_text::{clean_for_terminal, count_with_unit, one_line};
@@ -56,12 +57,6 @@ pub(crate) struct ShareArguments {
     /// The id of the shared memory that it replaces
     #[arg(long, value_name = "ID")]
     supersedes: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SharedIdArgument {
-    /// The id or its unique beginning
-    id: String,
 }
 
 /// A shared memory for people and programs.
@@ -214,12 +209,12 @@ pub(super) fn share(engine: &mut Engine, printer: &Printer, arguments: &ShareArg
     print_change(engine, printer, &changed)
 }
 
-pub(super) fn approve(engine: &mut Engine, printer: &Printer, arguments: &SharedIdArgument) -> anyhow::Result<()> {
+pub(super) fn approve(engine: &mut Engine, printer: &Printer, arguments: &IdArgument) -> anyhow::Result<()> {
     let changed = engine.approve(&arguments.id)?;
     print_change(engine, printer, &changed)
 }
 
-pub(super) fn retire(engine: &mut Engine, printer: &Printer, arguments: &SharedIdArgument) -> anyhow::Result<()> {
+pub(super) fn retire(engine: &mut Engine, printer: &Printer, arguments: &IdArgument) -> anyhow::Result<()> {
     let changed = engine.retire(&arguments.id)?;
     print_change(engine, printer, &changed)
 }
