@@ -13,12 +13,13 @@ mod transcripts;
 use std::path::Path;
 
 use tools::error::ToolError;
-use tools::import::SOURCES;
 
 pub(crate) use arguments::ImportCommand;
-use exports::ImportFormat;
+use exports::{ImportFormat, import_export};
+use sources::import_source;
 use transcript_folders::TranscriptHost;
 pub(crate) use transcript_folders::has_transcripts;
+use transcripts::import_transcripts;
 
 use super::output::Printer;
 
@@ -27,35 +28,25 @@ pub(crate) fn run_import(
     printer: &Printer,
     command: Option<ImportCommand>,
 ) -> anyhow::Result<()> {
-    let named = || project.ok_or_else(|| ToolError::Invalid("give a project with --project".to_owned()));
     let Some(command) = command else { return found::list_sources(project, printer) };
-    let (name, arguments) = match command {
-        ImportCommand::ClaudeCode(arguments) => {
-            return transcripts::import_transcripts(TranscriptHost::ClaudeCode, project, printer, arguments);
-        }
-        ImportCommand::Codex(arguments) => {
-            return transcripts::import_transcripts(TranscriptHost::Codex, project, printer, arguments);
-        }
-        ImportCommand::Gemini(arguments) => {
-            return transcripts::import_transcripts(TranscriptHost::Gemini, project, printer, arguments);
-        }
-        ImportCommand::AutoMemory(arguments) => return auto_memory::import_notes(named()?, printer, &arguments),
-        ImportCommand::Rules(arguments) => return rules::import_rules(named()?, printer, &arguments),
-        ImportCommand::Jsonl(arguments) => {
-            return exports::import_export(named()?, printer, ImportFormat::Jsonl, &arguments);
-        }
-        ImportCommand::Json(arguments) => {
-            return exports::import_export(named()?, printer, ImportFormat::Json, &arguments);
-        }
-        ImportCommand::Md(arguments) => return exports::import_export(named()?, printer, ImportFormat::Md, &arguments),
-        ImportCommand::ClaudeMem(arguments) => ("claude-mem", arguments),
-        ImportCommand::JikimeMem(arguments) => ("jikime-mem", arguments),
-        ImportCommand::ServerMemory(arguments) => ("server-memory", arguments),
-        ImportCommand::McpMemoryService(arguments) => ("mcp-memory-service", arguments),
-        ImportCommand::BasicMemory(arguments) => ("basic-memory", arguments),
-        ImportCommand::Openclaw(arguments) => ("openclaw", arguments),
-    };
-    let source = SOURCES.into_iter().find(|source| source.name == name);
-    let source = source.ok_or_else(|| ToolError::Internal(format!("no source {name}")))?;
-    sources::import_source(source, named()?, printer, &arguments)
+    let named = || project.ok_or_else(|| ToolError::Invalid("give a project with --project".to_owned()));
+    let sessions = |host, arguments| import_transcripts(host, project, printer, arguments);
+    let export = |format, arguments| import_export(named()?, printer, format, arguments);
+    let source = |name, arguments| import_source(name, named()?, printer, arguments);
+    match command {
+        ImportCommand::ClaudeCode(arguments) => sessions(TranscriptHost::ClaudeCode, arguments),
+        ImportCommand::Codex(arguments) => sessions(TranscriptHost::Codex, arguments),
+        ImportCommand::Gemini(arguments) => sessions(TranscriptHost::Gemini, arguments),
+        ImportCommand::AutoMemory(arguments) => auto_memory::import_notes(named()?, printer, &arguments),
+        ImportCommand::Rules(arguments) => rules::import_rules(named()?, printer, &arguments),
+        ImportCommand::Jsonl(arguments) => export(ImportFormat::Jsonl, &arguments),
+        ImportCommand::Json(arguments) => export(ImportFormat::Json, &arguments),
+        ImportCommand::Md(arguments) => export(ImportFormat::Md, &arguments),
+        ImportCommand::ClaudeMem(arguments) => source("claude-mem", &arguments),
+        ImportCommand::JikimeMem(arguments) => source("jikime-mem", &arguments),
+        ImportCommand::ServerMemory(arguments) => source("server-memory", &arguments),
+        ImportCommand::McpMemoryService(arguments) => source("mcp-memory-service", &arguments),
+        ImportCommand::BasicMemory(arguments) => source("basic-memory", &arguments),
+        ImportCommand::Openclaw(arguments) => source("openclaw", &arguments),
+    }
 }

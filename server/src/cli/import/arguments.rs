@@ -121,9 +121,6 @@ pub(crate) struct ImportFileArguments {
 impl ImportCommand {
     /// Importing all projects needs no current project.
     pub(crate) fn concerns_all_projects(&self) -> bool {
-        let (Self::ClaudeCode(arguments) | Self::Codex(arguments) | Self::Gemini(arguments)) = self else {
-            return false;
-        };
-        arguments.all
+        matches!(self, Self::ClaudeCode(arguments) | Self::Codex(arguments) | Self::Gemini(arguments) if arguments.all)
     }
 }

@@ -14,7 +14,7 @@ use tools::import::{HostNote, read_notes};
 
 use super::arguments::NoteArguments;
 use super::import_session::{ImportSession, ImportSummary, print_summaries};
-use super::transcript_folders::{host_folders, is_folder_of_project};
+use super::transcript_folders::TranscriptHost;
 use crate::cli::output::Printer;
 
 /// The origin of these memories.
@@ -29,23 +29,21 @@ pub(super) fn import_notes(project: &Path, printer: &Printer, arguments: &NoteAr
     let effect = if arguments.dry_run { ImportMode::DryRun } else { ImportMode::Write };
     if places.is_empty() {
         let text = format!("Claude Code has no notes about {}; give a folder of notes with --from", project.display());
-        let project = project.to_string_lossy().into_owned();
         return print_summaries(
             printer,
-            &[ImportSummary { project, problems: vec![text], dry_run: arguments.dry_run, ..ImportSummary::default() }],
+            &[ImportSummary { problems: vec![text], ..ImportSummary::new(project, effect) }],
         );
     }
     let mut intake = ImportSession::open(project, effect)?;
     let before = latest_imports(&intake)?;
-    let (mut files, mut bytes, mut problems) = (0, 0, Vec::new());
+    let mut counted = ImportSummary::new(project, effect);
     for place in places {
-        let found = read_notes(&place);
-        let (found, left_out) =
-            found.map_err(|error| ToolError::Invalid(format!("cannot read {}: {error}", place.display())))?;
-        problems.extend(left_out.iter().map(|what| format!("{}: {what}; skipped", place.display())));
+        let unreadable = |error| ToolError::Invalid(format!("cannot read {}: {error}", place.display()));
+        let (found, left_out) = read_notes(&place).map_err(unreadable)?;
+        counted.problems.extend(left_out.iter().map(|what| format!("{}: {what}; skipped", place.display())));
         for note in found {
-            files += 1;
-            bytes += fs::metadata(place.join(&note.file)).map_or(0, |metadata| metadata.len());
+            counted.files += 1;
+            counted.bytes += fs::metadata(place.join(&note.file)).map_or(0, |metadata| metadata.len());
             let known = before.get(&note.file).filter(|(_, content)| *content != note.content);
             let draft = note_draft(note, known.map(|(id, _)| id.clone()));
             if let Some(prepared) = prepare(draft, &intake.loaded.sanitizer) {
@@ -54,16 +52,13 @@ pub(super) fn import_notes(project: &Path, printer: &Printer, arguments: &NoteAr
         }
     }
     let outcome = intake.finish(project)?;
-    let counted = ImportSummary { files, bytes, problems, ..ImportSummary::default() };
-    print_summaries(printer, &[counted.with_outcome(project, &outcome, effect, started)])
+    print_summaries(printer, &[counted.with_outcome(outcome, started)])
 }
 
 /// The folders of Claude Code with notes about a project.
 pub(super) fn note_folders(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let folders =
-        host_folders()?.into_iter().filter(|(folder, root)| is_folder_of_project(folder, root.as_deref(), project));
-    let places: Vec<PathBuf> = folders.map(|(folder, _)| folder.join("memory")).filter(|path| path.is_dir()).collect();
-    Ok(places)
+    let folders = TranscriptHost::ClaudeCode.places_of(project)?.into_iter();
+    Ok(folders.map(|folder| folder.join("memory")).filter(|path| path.is_dir()).collect())
 }
 
 /// The newest memory of each note, with its text.

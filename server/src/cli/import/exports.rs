@@ -1,8 +1,9 @@
 //! `import jsonl`, `json` and `md`: imports exports with the same ids, types and times.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -39,11 +40,9 @@ struct ExportReader {
     session: ImportSession,
     /// Memories with the id of another memory are imported last.
     copies: Vec<IncomingMemory>,
-    files: usize,
-    bytes: u64,
     imported: usize,
     rejected: Vec<String>,
-    problems: Vec<String>,
+    counted: ImportSummary,
 }
 
 pub(super) fn import_export(
@@ -59,38 +58,35 @@ pub(super) fn import_export(
     let mut reader = ExportReader {
         session: ImportSession::open(project, effect)?,
         copies: Vec::new(),
-        files: 0,
-        bytes: 0,
         imported: 0,
         rejected: Vec::new(),
-        problems: Vec::new(),
+        counted: ImportSummary::new(project, effect),
     };
     reader.read_source(source)?;
-    let ExportReader { session: mut intake, copies, files, bytes, imported: good, rejected: mut refused, mut problems } =
-        reader;
-    if good == 0
-        && let Some(first) = refused.first()
+    let ExportReader { mut session, copies, imported, mut rejected, mut counted } = reader;
+    if imported == 0
+        && let Some(first) = rejected.first()
     {
         let text = format!("it contains no memories: {first}; {}", format.suggestion());
         return Err(ToolError::Invalid(text).into());
     }
-    copies.into_iter().try_for_each(|copy| intake.add(copy))?;
-    let outcome = intake.finish(project)?;
-    let rest = refused.len().saturating_sub(MAX_NAMED);
-    refused.truncate(MAX_NAMED);
-    problems.splice(0..0, refused);
+    copies.into_iter().try_for_each(|copy| session.add(copy))?;
+    let outcome = session.finish(project)?;
+    let rest = rejected.len().saturating_sub(MAX_NAMED);
+    rejected.truncate(MAX_NAMED);
+    counted.problems.splice(0..0, rejected);
     if rest > 0 {
-        problems.push(format!("{rest} more are unreadable or have invalid fields"));
+        counted.problems.push(format!("{rest} more are unreadable or have invalid fields"));
     }
-    let counted = ImportSummary { files, bytes, problems, ..ImportSummary::default() };
-    print_summaries(printer, &[counted.with_outcome(project, &outcome, effect, started)])
+    print_summaries(printer, &[counted.with_outcome(outcome, started)])
 }
 
 /// The opened input.
 enum ExportSource {
     Lines(Box<dyn BufRead>),
     Document(Vec<Result<ExportedMemory, ExportLineError>>, u64),
-    Logs(MarkdownLogs, Vec<PathBuf>, u64),
+    /// With the number of files, and their bytes.
+    Logs(MarkdownLogs, usize, u64),
 }
 
 impl ExportSource {
@@ -110,10 +106,9 @@ impl ExportSource {
             ImportFormat::Md if path.is_dir() => logs_in_folder(path),
             ImportFormat::Md => {
                 let text = read_text(path)?;
-                let named = path.file_name().and_then(|name| LogKind::from_path(&name.to_string_lossy()));
                 let mut logs = MarkdownLogs::default();
                 // The export of an empty store is empty.
-                if !text.trim().is_empty() && !logs.add(&text, named) {
+                if !text.trim().is_empty() && !logs.add(&text, log_kind(path)) {
                     let text = format!(
                         "{} is not an export or a log: it must start with # Memory or a day such as # 2026-01-28; {}",
                         path.display(),
@@ -121,7 +116,7 @@ impl ExportSource {
                     );
                     return Err(ToolError::Invalid(text).into());
                 }
-                Ok(Self::Logs(logs, Vec::new(), text.len() as u64))
+                Ok(Self::Logs(logs, 1, text.len() as u64))
             }
         }
     }
@@ -129,21 +124,21 @@ impl ExportSource {
 
 impl ExportReader {
     fn read_source(&mut self, source: ExportSource) -> anyhow::Result<()> {
-        self.files = 1;
+        self.counted.files = 1;
         match source {
             ExportSource::Lines(input) => self.read_lines(input),
             ExportSource::Document(memories, bytes) => {
-                self.bytes = bytes;
+                self.counted.bytes = bytes;
                 for (index, memory) in memories.into_iter().enumerate() {
                     self.add_memory(memory, || format!("memory {}", index + 1))?;
                 }
                 Ok(())
             }
             ExportSource::Logs(logs, files, bytes) => {
-                (self.files, self.bytes) = (files.len().max(1), bytes);
+                (self.counted.files, self.counted.bytes) = (files, bytes);
                 if logs.prose_lines > 0 {
                     let prose = count_with_unit(logs.prose_lines as u64, "line");
-                    self.problems.push(format!("skipped {prose} that people wrote; copy such files instead"));
+                    self.counted.problems.push(format!("skipped {prose} that people wrote; copy such files instead"));
                 }
                 self.rejected.extend(logs.unusable_fields.iter().map(|odd| format!("{odd}: {IGNORED_FIELD}")));
                 for memory in logs.into_memories() {
@@ -164,7 +159,8 @@ impl ExportReader {
             if read == 0 {
                 return Ok(());
             }
-            (number, self.bytes) = (number + 1, self.bytes + read as u64);
+            number += 1;
+            self.counted.bytes += read as u64;
             let bytes = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line);
             if !bytes.trim_ascii().is_empty() {
                 self.add_memory(ExportedMemory::parse(bytes), || format!("line {number}"))?;
@@ -214,27 +210,27 @@ fn logs_in_folder(folder: &Path) -> anyhow::Result<ExportSource> {
     let store = Layout::new(folder).store_dir().to_owned();
     let folder = if store.is_dir() { &store } else { folder };
     let mut logs = MarkdownLogs::default();
-    let (mut files, mut bytes) = (Vec::new(), 0);
+    let (mut files, mut bytes) = (BTreeMap::new(), 0);
     for item in fs::read_dir(folder).map_err(|error| refused_error(folder, &error))? {
         let path = item.map_err(|error| refused_error(folder, &error))?.path();
-        if path.file_name().and_then(|name| LogKind::from_path(&name.to_string_lossy())).is_some()
-            && !is_linked_file(&path)
-        {
-            files.push(path);
+        if let Some(kind) = log_kind(&path).filter(|_| !is_linked_file(&path)) {
+            files.insert(path, kind);
         }
     }
-    files.sort();
-    for path in &files {
+    for (path, kind) in &files {
         let text = read_text(path)?;
         bytes += text.len() as u64;
-        let kind = path.file_name().and_then(|name| LogKind::from_path(&name.to_string_lossy()));
-        kind.into_iter().for_each(|kind| logs.add_log(&text, kind));
+        logs.add_log(&text, *kind);
     }
     if files.is_empty() {
         let text = format!("{} contains no log such as MEMORY.md or 2026-01-28.md", folder.display());
         return Err(ToolError::Invalid(text).into());
     }
-    Ok(ExportSource::Logs(logs, files, bytes))
+    Ok(ExportSource::Logs(logs, files.len(), bytes))
+}
+
+fn log_kind(path: &Path) -> Option<LogKind> {
+    LogKind::from_path(&path.file_name()?.to_string_lossy())
 }
 
 fn open_input(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {

@@ -20,7 +20,7 @@ use crate::cli::terminal_text::{clean_for_terminal, count_of_memories, count_wit
 const MEMORY: &str = "memory";
 
 /// Something that can be imported.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct FoundSource {
     source: &'static str,
     program: &'static str,
@@ -85,7 +85,7 @@ fn text(found: &[FoundSource]) -> String {
         if rest > 0 {
             text.push_str(&format!("    {DIM}and {rest} more{DIM:#}\n"));
         }
-        text.push_str(&source.problem.iter().map(|problem| format!("    {problem}\n")).collect::<String>());
+        text.extend(source.problem.as_ref().map(|problem| format!("    {problem}\n")));
         text.push_str(&format!("    {}\n", source.command));
     }
     text + "Add --dry-run to see what a command would import.\n"
@@ -126,10 +126,9 @@ fn found_notes(project: &Path) -> anyhow::Result<Option<FoundSource>> {
         program: "Notes of Claude Code",
         count: count as u64,
         unit: "note",
-        of_other_projects: 0,
         places,
         command: "jikime-memory import auto-memory".to_owned(),
-        problem: None,
+        ..FoundSource::default()
     }))
 }
 
@@ -142,10 +141,9 @@ fn found_rules(home: &Path, project: &Path) -> Option<FoundSource> {
         program: "Instructions for agents",
         count: counter.count,
         unit: "proposal",
-        of_other_projects: 0,
         places: files.into_iter().map(|file| file.path).collect(),
         command: "jikime-memory import rules".to_owned(),
-        problem: None,
+        ..FoundSource::default()
     })
 }
 

@@ -73,23 +73,20 @@ impl ExampleMemory {
 }
 
 impl ImportSummary {
+    pub(super) fn new(project: &Path, mode: ImportMode) -> Self {
+        let project = project.to_string_lossy().into_owned();
+        Self { project, dry_run: mode == ImportMode::DryRun, ..Self::default() }
+    }
+
     /// Adds the result of an import that has just ended.
-    pub(super) fn with_outcome(
-        self,
-        project: &Path,
-        outcome: &ImportOutcome,
-        effect: ImportMode,
-        started: Instant,
-    ) -> Self {
+    pub(super) fn with_outcome(self, outcome: ImportOutcome, started: Instant) -> Self {
         Self {
-            project: project.to_string_lossy().into_owned(),
-            imported: outcome.imported.clone(),
+            imported: outcome.imported,
             sessions: outcome.sessions.iter().filter(|session| !session.is_empty()).count(),
             already_known: outcome.duplicates,
             forgotten_before: outcome.forgotten,
             secrets_taken_out: outcome.redactions,
             milliseconds: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            dry_run: effect == ImportMode::DryRun,
             examples: outcome.examples.values().flatten().map(ExampleMemory::from_memory).collect(),
             ..self
         }
@@ -120,7 +117,7 @@ impl ImportSummary {
         }
         if !self.examples.is_empty() {
             text.push_str("For example:\n");
-            text.push_str(&self.examples.iter().map(ExampleMemory::text).collect::<String>());
+            text.extend(self.examples.iter().map(ExampleMemory::text));
         }
         text.push_str(&format!("Read {}", count_with_unit(self.files as u64, "file")));
         if self.unchanged > 0 {
@@ -149,12 +146,12 @@ pub(super) fn print_summaries(printer: &Printer, summaries: &[ImportSummary]) ->
 /// An import into a store, or a dry run.
 pub(super) struct ImportSession {
     /// `None` for a dry run without a store.
-    pub(super) open: Option<(Store, BulkImporter)>,
-    pub(super) pending: Vec<IncomingMemory>,
+    open: Option<(Store, BulkImporter)>,
+    pending: Vec<IncomingMemory>,
     /// Marks to write after the waiting memories are saved.
     pub(super) import_marks: Vec<(String, String)>,
     /// The result of a dry run without a store.
-    pub(super) reported: ImportOutcome,
+    reported: ImportOutcome,
     pub(super) loaded: LoadedSettings,
 }
 
@@ -218,7 +215,7 @@ impl ImportSession {
         }
     }
 
-    pub(super) fn flush(&mut self) -> Result<(), ToolError> {
+    fn flush(&mut self) -> Result<(), ToolError> {
         let waiting = std::mem::take(&mut self.pending);
         let marks = std::mem::take(&mut self.import_marks);
         match &mut self.open {
@@ -245,7 +242,9 @@ impl ImportSession {
         let is_new = bulk.is_writing() && bulk.outcome.total() > 0;
         drop(store);
         if is_new {
-            let spinner = spinner("updating the index; imported memories can be found already");
+            let text = "updating the index; imported memories can be found already";
+            let spinner = ProgressBar::new_spinner().with_message(text);
+            spinner.enable_steady_tick(Duration::from_millis(100));
             let mut engine = open_engine(project)?;
             engine.refresh(&mut Control::default())?;
             spinner.finish_and_clear();
@@ -283,10 +282,4 @@ fn import_with_retries(
         }
     }
     bulk.import(store, waiting).map_err(ToolError::from)
-}
-
-fn spinner(text: &'static str) -> ProgressBar {
-    let spinner = ProgressBar::new_spinner().with_message(text);
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    spinner
 }

@@ -73,10 +73,11 @@ pub(super) fn import_rules(project: &Path, printer: &Printer, arguments: &RuleAr
     if !arguments.yes || only_shows {
         proposals.items = receiver.without_known(proposals.items)?;
     }
+    let sanitizer = settings::load(&Layout::new(project)).sanitizer;
     if only_shows {
-        return print_proposals(project, printer, proposals.items);
+        return print_proposals(&sanitizer, printer, proposals.items);
     }
-    for item in if arguments.yes { proposals.items } else { ask_about(project, proposals.items)? } {
+    for item in if arguments.yes { proposals.items } else { ask_about(&sanitizer, proposals.items)? } {
         receiver.add(item).map_err(|error| ToolError::Unavailable(error.to_string()))?;
     }
     let places: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
@@ -85,9 +86,8 @@ pub(super) fn import_rules(project: &Path, printer: &Printer, arguments: &RuleAr
 }
 
 /// Prints what would be saved, and how to save it.
-fn print_proposals(project: &Path, printer: &Printer, items: Vec<ForeignMemory>) -> anyhow::Result<()> {
-    let sanitizer = sanitizer(project);
-    let proposals: Vec<Proposal> = items.into_iter().filter_map(|item| proposal(item, &sanitizer)).collect();
+fn print_proposals(sanitizer: &Sanitizer, printer: &Printer, items: Vec<ForeignMemory>) -> anyhow::Result<()> {
+    let proposals: Vec<Proposal> = items.into_iter().filter_map(|item| proposal(item, sanitizer)).collect();
     printer.print_value(&proposals, || {
         if proposals.is_empty() {
             return "All instructions are saved already.\n".to_owned();
@@ -105,12 +105,8 @@ fn print_proposals(project: &Path, printer: &Printer, items: Vec<ForeignMemory>)
 /// An item without its secrets, or `None` if nothing of it is left.
 fn proposal(item: ForeignMemory, sanitizer: &Sanitizer) -> Option<Proposal> {
     let from = item.from(ORIGIN);
-    let prepared: PreparedMemory = prepare(item.into_draft(ORIGIN), sanitizer)?;
+    let prepared = prepare(item.into_draft(ORIGIN), sanitizer)?;
     Some(Proposal { kind: prepared.draft().kind, content: prepared.draft().content.clone(), from })
-}
-
-fn sanitizer(project: &Path) -> Sanitizer {
-    settings::load(&Layout::new(project)).sanitizer
 }
 
 fn line(proposal: &Proposal) -> String {
@@ -120,11 +116,10 @@ fn line(proposal: &Proposal) -> String {
 }
 
 /// Asks about each item, and returns the accepted ones.
-fn ask_about(project: &Path, items: Vec<ForeignMemory>) -> anyhow::Result<Vec<ForeignMemory>> {
+fn ask_about(sanitizer: &Sanitizer, items: Vec<ForeignMemory>) -> anyhow::Result<Vec<ForeignMemory>> {
     let (mut accepted, mut saves_rest) = (Vec::new(), false);
-    let sanitizer = sanitizer(project);
     for item in items {
-        let Some(proposal) = proposal(item.clone(), &sanitizer) else { continue };
+        let Some(proposal) = proposal(item.clone(), sanitizer) else { continue };
         let answer = if saves_rest { Answer::Save } else { ask(&line(&proposal))? };
         saves_rest |= answer == Answer::SaveRest;
         match answer {

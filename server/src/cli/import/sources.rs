@@ -18,7 +18,7 @@ use schema::settings;
 use serde_json::Value;
 use tools::bulk_import::{ImportMode, IncomingMemory};
 use tools::error::ToolError;
-use tools::import::{FROM, ForeignMemory, ImportScope, Receiver, Source, SourceError};
+use tools::import::{FROM, ForeignMemory, ImportScope, Receiver, SOURCES, SourceError};
 
 use super::arguments::SourceArguments;
 use super::import_session::{ImportSession, ImportSummary, count_bar, print_summaries};
@@ -44,19 +44,19 @@ pub(super) struct ImportReceiver<'i> {
     sanitizer: Sanitizer,
     since: Option<i64>,
     bar: &'i ProgressBar,
-    problems: Vec<String>,
-    /// Files of folders, and their size.
-    files: usize,
-    bytes: u64,
+    /// With the files of folders, and their size.
+    counted: ImportSummary,
     of_others: u64,
 }
 
 pub(super) fn import_source(
-    source: Source,
+    name: &str,
     project: &Path,
     printer: &Printer,
     arguments: &SourceArguments,
 ) -> anyhow::Result<()> {
+    let source = SOURCES.into_iter().find(|source| source.name == name);
+    let source = source.ok_or_else(|| ToolError::Internal(format!("no source {name}")))?;
     let started = Instant::now();
     let effect = if arguments.dry_run { ImportMode::DryRun } else { ImportMode::Write };
     let loaded = settings::load(&Layout::new(project));
@@ -82,7 +82,7 @@ pub(super) fn import_source(
             Err(SourceError::Receiver(error)) => return Err(error.into()),
             // Only one place was asked for, or found.
             Err(error) if places.len() == 1 => return Err(ToolError::Invalid(error.to_string()).into()),
-            Err(error) => receiver.problems.push(format!("{error}; skipped")),
+            Err(error) => receiver.counted.problems.push(format!("{error}; skipped")),
         }
     }
     let summary = receiver.finish(&places, started)?;
@@ -100,9 +100,7 @@ impl<'i> ImportReceiver<'i> {
             sanitizer: Sanitizer::default(),
             since: None,
             bar,
-            problems: Vec::new(),
-            files: 0,
-            bytes: 0,
+            counted: ImportSummary::new(project, effect),
             of_others: 0,
         }
     }
@@ -131,18 +129,18 @@ impl<'i> ImportReceiver<'i> {
 
     /// Saves the rest and returns the report.
     pub(super) fn finish(self, places: &[PathBuf], started: Instant) -> anyhow::Result<ImportSummary> {
-        let Self { session, project, effect, bar, mut problems, mut files, mut bytes, of_others, .. } = self;
+        let Self { session, project, bar, mut counted, of_others, .. } = self;
         if of_others > 0 {
-            problems.push(format!("skipped {of_others} of other projects; --all imports them into this one"));
+            counted.problems.push(format!("skipped {of_others} of other projects; --all imports them into this one"));
         }
         bar.finish_and_clear();
         let outcome = session.map(|session| session.finish(project)).transpose()?.unwrap_or_default();
-        if files == 0 {
+        if counted.files == 0 {
             let places = places.iter().filter_map(|place| place.metadata().ok()).filter(std::fs::Metadata::is_file);
-            (files, bytes) = places.fold((0, 0), |(files, bytes), place| (files + 1, bytes + place.len()));
+            (counted.files, counted.bytes) =
+                places.fold((0, 0), |(files, bytes), place| (files + 1, bytes + place.len()));
         }
-        let counted = ImportSummary { files, bytes, problems, ..ImportSummary::default() };
-        Ok(counted.with_outcome(project, &outcome, effect, started))
+        Ok(counted.with_outcome(outcome, started))
     }
 
     /// Prepares an entry; `None` if nothing of it is left, or if it is stored already.
@@ -172,10 +170,7 @@ impl<'i> ImportReceiver<'i> {
 
 impl Receiver for ImportReceiver<'_> {
     fn add(&mut self, memory: ForeignMemory) -> Result<(), SourceError> {
-        match self.prepare_new(memory)? {
-            Some(prepared) => self.store(prepared),
-            None => Ok(()),
-        }
+        self.prepare_new(memory)?.map_or(Ok(()), |prepared| self.store(prepared))
     }
 
     fn add_event(&mut self, memory: PreparedMemory) -> Result<(), SourceError> {
@@ -183,12 +178,12 @@ impl Receiver for ImportReceiver<'_> {
     }
 
     fn count_file(&mut self, bytes: u64) {
-        self.files += 1;
-        self.bytes += bytes;
+        self.counted.files += 1;
+        self.counted.bytes += bytes;
     }
 
     fn skip(&mut self, problem: String) {
-        self.problems.push(problem);
+        self.counted.problems.push(problem);
     }
 
     fn skip_other_project(&mut self) {

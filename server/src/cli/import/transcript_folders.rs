@@ -55,9 +55,16 @@ impl TranscriptHost {
         }
     }
 
+    /// Those of the places that belong to a project.
+    pub(super) fn places_of(self, project: &Path) -> anyhow::Result<Vec<PathBuf>> {
+        let mut places = self.places(Some(project))?;
+        places.retain(|(place, root)| is_folder_of_project(place, root.as_deref(), project));
+        Ok(places.into_iter().map(|(place, _)| place).collect())
+    }
+
     fn is_transcript(self, path: &Path) -> bool {
-        let is_older = self == Self::Gemini && path.extension().is_some_and(|ending| ending == "json");
-        is_older || path.extension().is_some_and(|ending| ending == "jsonl")
+        // Older versions of Gemini CLI write `.json`.
+        path.extension().is_some_and(|ending| ending == "jsonl" || self == Self::Gemini && ending == "json")
     }
 
     pub(super) fn open_replay<'s>(
@@ -91,14 +98,14 @@ impl TranscriptFile {
 }
 
 /// The folders in which the host stores data of projects, each with its project if known.
-pub(super) fn host_folders() -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
+fn host_folders() -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
     let request = ProjectContext::from_environment(None).context("cannot determine the working directory")?;
     let named = environment::path("CLAUDE_CONFIG_DIR");
     let config = named.or_else(|| Some(request.home.as_ref()?.join(".claude")));
     let projects = config.context("no home directory found; set HOME or CLAUDE_CONFIG_DIR")?.join("projects");
     let listing = match fs::read_dir(&projects) {
         Ok(listing) => listing,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => {
             return Err(ToolError::Unavailable(format!("cannot read {}: {error}", projects.display())).into());
         }
@@ -194,7 +201,7 @@ fn root_of_directory(directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
 
 /// The transcripts in a folder, oldest change first, and the number of skipped links. A single file is accepted too.
 pub(super) fn list_transcripts(host: TranscriptHost, place: &Path) -> anyhow::Result<(Vec<TranscriptFile>, usize)> {
-    let refused = |error: std::io::Error| ToolError::Invalid(format!("cannot read {}: {error}", place.display()));
+    let refused = |error: io::Error| ToolError::Invalid(format!("cannot read {}: {error}", place.display()));
     if place.is_file() {
         let metadata = fs::metadata(place).map_err(refused)?;
         let changed = metadata.modified().unwrap_or(UNIX_EPOCH);
@@ -222,9 +229,7 @@ pub(super) fn list_transcripts(host: TranscriptHost, place: &Path) -> anyhow::Re
 
 /// Whether the host has sessions of this project to import.
 pub(crate) fn has_transcripts(project: &Path) -> bool {
-    let folders = host_folders().unwrap_or_default().into_iter();
-    let mut folders = folders.filter(|(folder, root)| is_folder_of_project(folder, root.as_deref(), project));
-    folders.any(|(folder, _)| {
-        list_transcripts(TranscriptHost::ClaudeCode, &folder).is_ok_and(|(found, _)| !found.is_empty())
-    })
+    let host = TranscriptHost::ClaudeCode;
+    let folders = host.places_of(project).unwrap_or_default();
+    folders.iter().any(|folder| list_transcripts(host, folder).is_ok_and(|(found, _)| !found.is_empty()))
 }

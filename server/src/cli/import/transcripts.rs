@@ -1,5 +1,6 @@
 //! `import claude-code`, `codex` and `gemini`: imports transcripts into the memory of their project.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use super::arguments::TranscriptArguments;
 use super::import_session::{ImportSession, ImportSummary, print_summaries, progress_bar};
 use super::transcript_folders::{TranscriptFile, TranscriptHost, is_folder_of_project, is_same_path, list_transcripts};
 use crate::cli::output::Printer;
-use crate::cli::terminal_text;
+use crate::cli::terminal_text::count_with_unit;
 
 /// A transcript without changes for this long counts as finished.
 const QUIET_TIME: Duration = Duration::from_mins(5);
@@ -82,11 +83,8 @@ impl TranscriptSources {
             found.extend(transcripts);
             if links > 0 {
                 let were = if links == 1 { "was" } else { "were" };
-                problems.push(format!(
-                    "{}: {} {were} not followed",
-                    place.display(),
-                    terminal_text::count_with_unit(links as u64, "link")
-                ));
+                let links = count_with_unit(links as u64, "link");
+                problems.push(format!("{}: {links} {were} not followed", place.display()));
             }
         }
         Ok(Self { project: project.to_owned(), transcripts: found, problems })
@@ -94,9 +92,7 @@ impl TranscriptSources {
 }
 
 fn project_sources(host: TranscriptHost, project: &Path) -> anyhow::Result<TranscriptSources> {
-    let folders = host.places(Some(project))?.into_iter();
-    let folders = folders.filter(|(folder, root)| is_folder_of_project(folder, root.as_deref(), project));
-    let places: Vec<PathBuf> = folders.map(|(folder, _)| folder).collect();
+    let places = host.places_of(project)?;
     let mut sources = TranscriptSources::from_folders(host, project, &places)?;
     if places.is_empty() {
         sources.problems.push(format!(
@@ -155,18 +151,12 @@ fn all_sources(host: TranscriptHost, project: Option<&Path>) -> anyhow::Result<V
 fn import_into(sources: TranscriptSources, wish: &ReplayOptions, bar: &ProgressBar) -> anyhow::Result<ImportSummary> {
     let started = Instant::now();
     let TranscriptSources { project, transcripts, problems } = sources;
+    let mut counted = ImportSummary { problems, ..ImportSummary::new(&project, wish.mode) };
     if transcripts.is_empty() {
         // Without transcripts, no store is created.
-        let project = project.to_string_lossy().into_owned();
-        return Ok(ImportSummary {
-            project,
-            problems,
-            dry_run: wish.mode == ImportMode::DryRun,
-            ..ImportSummary::default()
-        });
+        return Ok(counted);
     }
     let mut intake = ImportSession::open(&project, wish.mode)?;
-    let mut counted = ImportSummary { problems, ..ImportSummary::default() };
     let mut before = bar.position();
     for transcript in transcripts {
         let name = transcript.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -191,46 +181,40 @@ fn import_into(sources: TranscriptSources, wish: &ReplayOptions, bar: &ProgressB
                         intake.import_marks.push((key, transcript.fingerprint()));
                     }
                 }
-                Err(ReplayError::Transcript(error)) => {
+                Err(error) => {
+                    // An error of the store ends the import.
+                    let error: io::Error = error.downcast()?;
                     counted.problems.push(format!("cannot read {}: {error}", transcript.path.display()));
                 }
-                Err(ReplayError::Store(error)) => return Err(error.into()),
             }
         }
         before += transcript.bytes;
         bar.set_position(before);
     }
     let outcome = bar.suspend(|| intake.finish(&project))?;
-    Ok(counted.with_outcome(&project, &outcome, wish.mode, started))
+    Ok(counted.with_outcome(outcome, started))
 }
 
-/// An unreadable transcript is skipped; an error of the store ends the import.
-enum ReplayError {
-    Transcript(std::io::Error),
-    Store(ToolError),
-}
-
-/// Imports one transcript.
+/// Imports one transcript. If it cannot be read, that is an `io::Error`.
 fn replay_transcript(
     transcript: &TranscriptFile,
     project: &Path,
     intake: &mut ImportSession,
     wish: &ReplayOptions,
     read: &dyn Fn(u64),
-) -> Result<ReplayState, ReplayError> {
+) -> anyhow::Result<ReplayState> {
     let is_quiet = transcript.changed.elapsed().is_ok_and(|age| age > QUIET_TIME);
     let ending = if is_quiet { TranscriptEnd::Complete } else { TranscriptEnd::Growing };
     let loaded = intake.loaded.clone();
-    let mut replay =
-        wish.host.open_replay(&transcript.path, project, &loaded, ending).map_err(ReplayError::Transcript)?;
+    let mut replay = wish.host.open_replay(&transcript.path, project, &loaded, ending)?;
     let mut count = 0;
-    while let Some(prepared) = replay.next_memory().map_err(ReplayError::Transcript)? {
+    while let Some(prepared) = replay.next_memory()? {
         count += 1;
         if count % STEP == 0 {
             read(replay.state().position);
         }
         if wish.since.is_none_or(|since| prepared.draft().at.unix() >= since) {
-            intake.add(IncomingMemory { prepared, exact: None }).map_err(ReplayError::Store)?;
+            intake.add(IncomingMemory { prepared, exact: None })?;
         }
     }
     Ok(replay.state())
