@@ -18,7 +18,7 @@ const UNDO_TIME: Duration = Duration::from_secs(30);
 /// Rows that a page key moves the selection.
 const PAGE_ROWS: isize = 10;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct BrowseModel {
     pub(super) list: ListKind,
     /// The session whose memories are listed, and its title.
@@ -60,9 +60,10 @@ pub(super) struct PendingDeletion {
 }
 
 /// The target of keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Focus {
     Query,
+    #[default]
     List,
     /// The text fills the screen.
     Text,
@@ -95,8 +96,9 @@ pub(super) enum MenuChoice {
     Promote { id: String, kind: MemoryType },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum TimeSpan {
+    #[default]
     Ever,
     Day,
     Week,
@@ -148,29 +150,8 @@ impl MenuChoice {
 
 impl BrowseModel {
     pub(super) fn new(query: &str, size: (u16, u16)) -> Self {
-        Self {
-            list: ListKind::Memories,
-            session: None,
-            query: LineEditor::new(query),
-            kind: None,
-            time_span: TimeSpan::Ever,
-            items: Vec::new(),
-            selected: 0,
-            select_next: None,
-            marked: BTreeSet::new(),
-            is_new_query: true,
-            focus: Focus::List,
-            opened: None,
-            scroll: 0,
-            overlay: None,
-            status: None,
-            replacing: None,
-            deletion: None,
-            generation: 0,
-            is_searching: true,
-            notice: None,
-            size,
-        }
+        let query = LineEditor::new(query);
+        Self { query, is_new_query: true, is_searching: true, size, ..Self::default() }
     }
 
     pub(super) fn item(&self) -> Option<&ListItem> {

@@ -92,7 +92,7 @@ fn handle_reply(model: &mut BrowseModel, answer: BrowseReply) -> Vec<BrowseEffec
         }
         BrowseReply::Failed(error) => model.show_error(&error),
         BrowseReply::ChangeFailed(error) => {
-            model.status = Some(StatusMessage::Error(error));
+            model.show_error(&error);
             // A memory that could not be deleted is there again.
             vec![model.search_effect()]
         }

@@ -101,7 +101,7 @@ impl WorkerThread {
             }
             if request.is_change() || !self.is_ending.load(Ordering::Relaxed) {
                 let failed = if request.is_change() { BrowseReply::ChangeFailed } else { BrowseReply::Failed };
-                let answer = self.handle_guarded(request);
+                let answer = self.handle_request(request);
                 // The receiver may have ended, but waiting changes must still run.
                 let _ = tell.send(answer.unwrap_or_else(|error| failed(one_line(&error.to_string()))));
             }
@@ -109,10 +109,14 @@ impl WorkerThread {
         }
     }
 
-    /// Synchronises the engine with the files.
-    fn refresh(&mut self) -> Result<(), ToolError> {
-        let is_ending = &self.is_ending;
-        self.engine.refresh_to_read(&mut Control::default().cancelled_if(|| is_ending.load(Ordering::Relaxed)))
+    /// Synchronises the engine with the files if the answer depends on them, and carries out a request.
+    fn handle_request(&mut self, request: BrowseRequest) -> Result<BrowseReply, ToolError> {
+        if matches!(request, BrowseRequest::Find(_) | BrowseRequest::Locate { .. }) {
+            // Other processes write too, and lines move.
+            let is_ending = || self.is_ending.load(Ordering::Relaxed);
+            self.engine.refresh_to_read(&mut Control::default().cancelled_if(is_ending))?;
+        }
+        handle_request(&mut self.engine, request)
     }
 }
 
@@ -126,24 +130,7 @@ impl BrowseRequest {
     }
 
     fn is_change(&self) -> bool {
-        match self {
-            Self::Find(_) | Self::Open { .. } | Self::Locate { .. } | Self::Copy { .. } => false,
-            Self::Delete { .. }
-            | Self::Promote { .. }
-            | Self::Supersede { .. }
-            | Self::Pin { .. }
-            | Self::Close { .. } => true,
-        }
-    }
-}
-
-impl WorkerThread {
-    fn handle_guarded(&mut self, request: BrowseRequest) -> Result<BrowseReply, ToolError> {
-        if matches!(request, BrowseRequest::Find(_) | BrowseRequest::Locate { .. }) {
-            // Other processes write too, and lines move.
-            self.refresh()?;
-        }
-        handle_request(&mut self.engine, request)
+        !matches!(self, Self::Find(_) | Self::Open { .. } | Self::Locate { .. } | Self::Copy { .. })
     }
 }
 
@@ -200,9 +187,8 @@ fn delete_items(engine: &mut Engine, ids: Vec<String>) -> Result<BrowseReply, To
 
 /// The whole texts of items, separated by empty lines.
 fn copy_items(engine: &mut Engine, items: &[ItemRef]) -> Result<BrowseReply, ToolError> {
-    let texts: Result<Vec<String>, ToolError> =
-        items.iter().map(|item| open_item(engine, item, ReadMode::Preview).map(|opened| opened.content)).collect();
-    let texts = texts?;
+    let texts = items.iter().map(|item| Ok(open_item(engine, item, ReadMode::Preview)?.content));
+    let texts = texts.collect::<Result<Vec<String>, ToolError>>()?;
     Ok(BrowseReply::Copied { count: texts.len(), text: texts.join("\n\n") })
 }
 

@@ -59,8 +59,7 @@ fn describe_session(session: &SessionRow) -> String {
 
 fn describe_row(row: &MemoryRow) -> String {
     let MemoryRow { memory, path, superseded_by, access_count, .. } = row;
-    let mut about = format!("{}, {}", memory.kind, memory.at.local_second().replace('T', " "));
-    about.push_str(&format!(", {path}"));
+    let mut about = format!("{}, {}, {path}", memory.kind, memory.at.local_second().replace('T', " "));
     if !memory.session_id.is_empty() {
         about.push_str(&format!(", session {}", short_session_id(&memory.session_id)));
     }
