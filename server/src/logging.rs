@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use chrono::{Days, NaiveDate};
-use schema::files::layout::Layout;
+use schema::files::layout::{Layout, private_dir_builder};
 use schema::files::store_file::{options_for_private, verify};
 use schema::model::moment::Moment;
 use tracing_subscriber::filter::Targets;
@@ -107,10 +107,7 @@ impl DailyFiles {
 fn open_log_file(directory: &Path, day: NaiveDate) -> io::Result<File> {
     let path = directory.join(format!("{day}.log"));
     verify(&path)?;
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(directory) {
+    match private_dir_builder().create(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }

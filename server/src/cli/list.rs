@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use schema::files::layout::STORE_DIR;
 use schema::model::memory::{MemoryId, MemoryType, short_id};
 use schema::model::moment::Moment;
 use schema::model::sharing::SharedState;
@@ -63,7 +64,7 @@ impl ListedMemory {
             kind: row.memory.kind,
             date: row.memory.at.local_second().replace('T', " "),
             session_id: row.memory.session_id.clone(),
-            path: format!("{}/{}", schema::files::layout::STORE_DIR, row.path),
+            path: format!("{STORE_DIR}/{}", row.path),
             start_line: 0,
             end_line: 0,
             content: row.memory.content.clone(),

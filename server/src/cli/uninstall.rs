@@ -149,13 +149,11 @@ pub(crate) fn run_uninstall(
     } else {
         print_report(project, &places, &changes, memory, arguments, printer)?;
     }
-    match left.iter().filter(|left| left.may_hold_ours).count() {
-        0 => Ok(()),
-        _ => Err(ToolError::Invalid(
-            "parts of the setup may remain; fix the files named above and run this again".to_owned(),
-        )
-        .into()),
+    if left.iter().any(|left| left.may_hold_ours) {
+        let text = "parts of the setup may remain; fix the files named above and run this again";
+        return Err(ToolError::Invalid(text.to_owned()).into());
     }
+    Ok(())
 }
 
 fn plan_uninstall(
@@ -212,10 +210,8 @@ fn describe_purge(layout: &Layout) -> String {
     let notes = (notes > 0).then(|| count_with_unit(notes as u64, "note") + " of yours");
     let team = files.iter().any(|path| is_team_file(path)).then(|| "the team's files in this clone".to_owned());
     let own: Vec<String> = long_term.into_iter().chain(notes).chain(team).collect();
-    match own.is_empty() {
-        true => format!("Deletes all memories in {dir}"),
-        false => format!("Deletes all memories in {dir}, also {}", own.join(" and ")),
-    }
+    let also = if own.is_empty() { String::new() } else { format!(", also {}", own.join(" and ")) };
+    format!("Deletes all memories in {dir}{also}")
 }
 
 /// Deletes an empty personal memory that no host serves, and its folders. Testing a host creates one.
@@ -244,20 +240,15 @@ fn is_store_empty(layout: &Layout) -> bool {
             || name.starts_with("index.db")
     };
     let is_empty_folder = |path: &Path| fs::read_dir(path).is_ok_and(|mut items| items.next().is_none());
-    let Ok(items) = fs::read_dir(layout.store_dir()) else { return false };
-    items.into_iter().all(|item| {
-        let Ok(item) = item else { return false };
-        let path = item.path();
-        let is_folder = path == layout.track_dir() || path == layout.spool_dir();
-        // Logs of servers contain no memories.
-        if path == layout.server_log_dir() {
-            true
-        } else if is_folder {
-            is_empty_folder(&path)
-        } else {
-            item.file_name().to_str().is_some_and(is_ours)
+    let has_no_memories = |path: &Path| {
+        if path == layout.track_dir() || path == layout.spool_dir() {
+            return is_empty_folder(path);
         }
-    })
+        // Logs of servers contain no memories.
+        path == layout.server_log_dir() || path.file_name().and_then(|name| name.to_str()).is_some_and(is_ours)
+    };
+    let Ok(mut items) = fs::read_dir(layout.store_dir()) else { return false };
+    items.all(|item| item.is_ok_and(|item| has_no_memories(&item.path())))
 }
 
 /// Deletes the store, and its parent folder if that is empty.
