@@ -16,7 +16,7 @@ use super::curate::{IdArgument, PinArguments, PromoteArguments, SupersedeArgumen
 use super::doctor::DoctorArguments;
 use super::edit::EditArguments;
 use super::export::ExportArguments;
-use super::filter_arguments::{MemoryTypeParser, SpanArguments};
+use super::filter_arguments::{FilterArguments, MemoryTypeParser, SpanArguments};
 use super::forget::ForgetArguments;
 use super::gc::GcArguments;
 use super::import::ImportCommand;
@@ -26,10 +26,8 @@ use super::opening::CommonArguments;
 use super::review::ReviewArguments;
 use super::save::SaveArguments;
 use super::scrub::ScrubArguments;
-use super::sessions::SessionsArguments;
-use super::stats::StatsArguments;
 use super::tasks::TasksArguments;
-use super::team::{ShareArguments, TeamArguments};
+use super::team::{ShareArguments, TeamCommand};
 use super::timeline::TimelineArguments;
 use super::uninstall::UninstallArguments;
 
@@ -94,7 +92,7 @@ pub(crate) enum CliCommand {
     #[command(after_help = "Example: jikime-memory timeline --since 2w --path src/billing")]
     Timeline(TimelineArguments),
     /// List sessions with their topic, duration and changed files
-    Sessions(SessionsArguments),
+    Sessions(ListArguments),
     /// List open tasks, or close one
     #[command(after_help = "Example: jikime-memory tasks --close 0af312aa --by \"merged in #41\"")]
     Tasks(TasksArguments),
@@ -126,7 +124,10 @@ pub(crate) enum CliCommand {
     #[command(after_help = "Without a terminal, or with --list, prints them and changes nothing.")]
     Review(ReviewArguments),
     /// List the memories that your team shares through git, by state
-    Team(TeamArguments),
+    Team {
+        #[command(subcommand)]
+        command: Option<TeamCommand>,
+    },
     /// Propose a memory to the team; commit the changed file with git
     #[command(after_help = "Example: jikime-memory share 0af312aa --expires 2027-01-31")]
     Share(ShareArguments),
@@ -157,7 +158,7 @@ pub(crate) enum CliCommand {
     Gc(GcArguments),
     /// Show size, growth and problems
     #[command(visible_alias = "status", after_help = "Example: jikime-memory stats --type decision --since 30d")]
-    Stats(StatsArguments),
+    Stats(FilterArguments),
     /// Synchronise the index with the Markdown files
     Index {
         /// Only this file

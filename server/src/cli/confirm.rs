@@ -5,6 +5,8 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use anyhow::Context as _;
 use tools::error::ToolError;
 
+use super::terminal_text::without_styles;
+
 /// Whether to go on: confirmed by a flag or on the terminal. Without a terminal it is an error.
 pub(crate) fn confirm(question: &str, yes: bool) -> anyhow::Result<bool> {
     require_consent(question, yes)?;
@@ -39,7 +41,7 @@ pub(super) fn ask_unless_ended(prompt: &str) -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     // Keys such as arrows arrive as sequences of characters, which nobody means to type.
-    let keys = anstream::adapter::strip_str(&answer).to_string();
+    let keys = without_styles(&answer);
     Ok(Some(keys.chars().filter(|c| !c.is_control()).collect::<String>().trim().to_owned()))
 }
 

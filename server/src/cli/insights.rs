@@ -89,6 +89,7 @@ mod tests {
     use schema::model::memory::MemoryType;
 
     use super::*;
+    use crate::cli::terminal_text::without_styles;
 
     #[test]
     fn insights_are_grouped_and_name_their_evidence() {
@@ -111,7 +112,7 @@ mod tests {
             insight(MemoryType::Convention, "Migrations are reversible", "core", None),
         ];
         let text = render_insights(&listed, 60);
-        insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string(), @r#"
+        insta::assert_snapshot!(without_styles(&text), @r#"
         preference
           앞으로는 탭을 써줘
             0af312aa  confirmed, saved 2026-01-28

@@ -22,10 +22,10 @@ const LINES: usize = 2;
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
     #[command(flatten)]
-    narrow: FilterArguments,
+    pub(super) narrow: FilterArguments,
     /// Maximum number
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
-    limit: usize,
+    pub(super) limit: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -172,6 +172,7 @@ impl ListedMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::terminal_text::{assert_fits, without_styles};
 
     fn memories() -> Vec<ListedMemory> {
         let memory = |id: &str, kind, date: &str, content: &str| ListedMemory {
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn list_fits_eighty_columns() {
-        insta::assert_snapshot!(render_plain(&render_by_day(&memories(), Some(80))), @r"
+        insta::assert_snapshot!(without_styles(&render_by_day(&memories(), Some(80))), @r"
         2026-01-28
           0af312aa  10:30  decision         결제 웹훅은 커밋한 다음에 확인 응답을 보낸…
           1bf312aa  09:05  session_summary  [superseded] One two [31mred
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn list_fits_forty_columns() {
-        insta::assert_snapshot!(render_plain(&render_by_day(&memories(), Some(40))), @r"
+        insta::assert_snapshot!(without_styles(&render_by_day(&memories(), Some(40))), @r"
         2026-01-28
         10:30 decision 0af312aa
           결제 웹훅은 커밋한 다음에 확인 응답을
@@ -222,13 +223,7 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_terminal() {
         for columns in [40, 59, 60, 80, 120] {
-            for line in render_plain(&render_by_day(&memories(), Some(columns))).lines() {
-                assert!(display_width(line) <= columns, "{} in {columns}: {line}", display_width(line));
-            }
+            assert_fits(&without_styles(&render_by_day(&memories(), Some(columns))), columns);
         }
-    }
-
-    fn render_plain(text: &str) -> String {
-        anstream::adapter::strip_str(text).to_string()
     }
 }

@@ -230,12 +230,13 @@ pub(crate) fn redaction_note(redactions: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::terminal_text::without_styles;
 
     #[test]
     fn wide_table_is_printed_one_cell_per_line() {
         let rows = [["codex", "Codex", "~/.local/share/a/long/way/to/bin/codex"].map(str::to_owned)];
         let text = stacked(&["host", "is", "found here"], &rows, 24);
-        insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string(), @r"
+        insta::assert_snapshot!(without_styles(&text), @r"
         codex
           is: Codex
           found here:

@@ -7,6 +7,8 @@ use anstream::{AutoStream, ColorChoice};
 use schema::files::environment;
 use terminal_size::{Height, Width, terminal_size_of};
 
+use super::terminal_text::{display_width, without_styles};
+
 /// Columns of a terminal that does not report its size.
 const DEFAULT_COLUMNS: usize = 80;
 
@@ -58,8 +60,7 @@ pub(crate) fn show_paged(text: &str) -> bool {
 /// Lines of a text on a terminal of this width.
 fn count_lines(text: &str, columns: usize) -> usize {
     let columns = columns.max(1);
-    let plain = anstream::adapter::strip_str(text).to_string();
-    plain.lines().map(|line| super::terminal_text::display_width(line).div_ceil(columns).max(1)).sum()
+    without_styles(text).lines().map(|line| display_width(line).div_ceil(columns).max(1)).sum()
 }
 
 /// Starts `$PAGER` or `less`. An empty `$PAGER` or `cat` means no pager.

@@ -107,14 +107,14 @@ fn memory_line(memory: &ListedMemory, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::terminal_text::assert_fits;
 
     #[test]
     fn preview_fits_the_terminal() {
         let memory =
             ListedMemory::example("결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 그래야 두 번 오지 않는다 \u{1b}[31m");
         for columns in [40, 59, 60, 80, 120] {
-            let text = memory_line(&memory, columns);
-            assert!(text.lines().all(|line| display_width(line) <= columns), "{columns}: {text}");
+            assert_fits(&memory_line(&memory, columns), columns);
         }
         insta::assert_snapshot!(memory_line(&memory, 80), @"0af312aa  2026-01-28 10:30  decision            결제 웹훅은 커밋한 다음에 확인…");
         insta::assert_snapshot!(memory_line(&memory, 40), @r"

@@ -23,7 +23,7 @@ use super::confirm::{ask, ask_unless_ended, is_yes};
 use super::output::{DIM, KIND, PLAIN, Printer, STRONG, push_lines};
 use super::pager::{self, PIPED_REPORT_COLUMNS};
 use super::team::next_step;
-use super::terminal_text::{clean_for_terminal, count_with_unit, display_width, wrap};
+use super::terminal_text::{clean_for_terminal, count_with_unit, display_width, without_styles, wrap};
 use crate::exit;
 
 #[derive(Debug, Args)]
@@ -243,7 +243,7 @@ fn ask_one(choices: &[Choice]) -> anyhow::Result<Option<ReviewAnswer>> {
 
 /// Joins the entries of a menu into lines of the terminal's width.
 fn menu_lines(entries: &[String], columns: usize) -> String {
-    let width = |text: &str| display_width(&anstream::adapter::strip_str(text).to_string());
+    let width = |text: &str| display_width(&without_styles(text));
     let mut lines = vec![String::from(" ")];
     for entry in entries {
         let line = lines.last().map_or(0, |line| width(line));

@@ -31,7 +31,7 @@ use super::save::run_save;
 use super::scrub::run_scrub;
 use super::search::{run_search, search_all_projects};
 use super::show::run_show;
-use super::team::{TeamArguments, TeamCommand};
+use super::team::TeamCommand;
 use super::uninstall::run_uninstall;
 use super::{
     browse, completions, config, curate, demo, gc, migrate, sessions, stats, tasks, team, team_server, timeline,
@@ -139,7 +139,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         CliCommand::Review(arguments) => {
             with_memory(common, |engine| run_review(engine, &printer, &arguments, &progress_bar("memories")))
         }
-        CliCommand::Team(TeamArguments { command }) => return run_team(common, &printer, command),
+        CliCommand::Team { command } => return run_team(common, &printer, command),
         CliCommand::Share(arguments) => with_memory(common, |engine| team::share(engine, &printer, &arguments)),
         CliCommand::Approve(arguments) => with_memory(common, |engine| team::approve(engine, &printer, &arguments)),
         CliCommand::Retire(arguments) => with_memory(common, |engine| team::retire(engine, &printer, &arguments)),

@@ -2,29 +2,18 @@
 
 use std::fmt::Write as _;
 
-use clap::Args;
 use schema::host::session_record::{CHANGED_LABEL, SUMMARY_LABELS};
 use schema::store::SessionRow;
 use serde::Serialize;
 use tools::engine::{Engine, HistoryFilter};
 
-use super::filter_arguments::FilterArguments;
-use super::list::remaining_note;
+use super::list::{ListArguments, remaining_note};
 use super::output::{DIM, PLAIN, Printer, STRONG, push_lines};
 use super::pager::PIPED_LIST_COLUMNS;
 use super::terminal_text::{count_with_unit, display_width, fit_columns, format_duration, one_line, wrap, wrap_lines};
 
 /// Characters of a session id; JSON has the whole id.
 const SHORT_ID_LENGTH: usize = 8;
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionsArguments {
-    #[command(flatten)]
-    narrow: FilterArguments,
-    /// Maximum number
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
-    limit: usize,
-}
 
 #[derive(Debug, Serialize)]
 struct ListedSession<'s> {
@@ -72,7 +61,7 @@ impl<'s> ListedSession<'s> {
     }
 }
 
-pub(crate) fn run_sessions(engine: &mut Engine, printer: &Printer, arguments: SessionsArguments) -> anyhow::Result<()> {
+pub(crate) fn run_sessions(engine: &mut Engine, printer: &Printer, arguments: ListArguments) -> anyhow::Result<()> {
     let wanted = arguments.narrow.into_filter(engine)?;
     let mut sessions = engine.sessions(&wanted, usize::MAX)?;
     let more = sessions.len().saturating_sub(arguments.limit);
@@ -230,6 +219,7 @@ mod tests {
     use schema::model::moment::Moment;
 
     use super::*;
+    use crate::cli::terminal_text::{assert_fits, without_styles};
 
     fn session() -> SessionRow {
         SessionRow {
@@ -257,9 +247,7 @@ mod tests {
     #[test]
     fn sessions_fit_eighty_and_forty_columns() {
         for columns in [80, 40, 24] {
-            for line in render_plain(columns).lines() {
-                assert!(display_width(line) <= columns, "{} in {columns}: {line}", display_width(line));
-            }
+            assert_fits(&render_plain(columns), columns);
         }
         insta::assert_snapshot!(render_plain(80), @r"
         2026-01-28
@@ -289,7 +277,7 @@ mod tests {
     #[test]
     fn only_session_is_shown_in_full() {
         let shown = render_by_day(&[session()], 60, SessionDetail::Full);
-        insta::assert_snapshot!(anstream::adapter::strip_str(&shown).to_string(), @r"
+        insta::assert_snapshot!(without_styles(&shown), @r"
         2026-01-28
           결제 웹훅이 두 번 처리되는 문제를 고쳐줘 [2J
           10:30 1 h 05 min  4f368b8b  5 prompts, 1 error
@@ -307,6 +295,6 @@ mod tests {
     fn render_plain(columns: usize) -> String {
         let quiet = SessionRow { title: None, files: vec![], summary: None, errors: 0, prompts: 0, ..session() };
         let shown = render_by_day(&[session(), quiet], columns, SessionDetail::Short);
-        anstream::adapter::strip_str(&shown).to_string()
+        without_styles(&shown)
     }
 }

@@ -103,6 +103,7 @@ fn kind_name(change: &FileChange) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::terminal_text::without_styles;
 
     fn change(path: &str, about: &str, before: Option<&str>) -> FileChange {
         FileChange::example(path, about, before, Some("after"))
@@ -116,7 +117,7 @@ mod tests {
         ];
         changes
             .extend(["a", "b", "c"].map(|name| change(&format!(".claude/commands/{name}.md"), "slash commands", None)));
-        anstream::adapter::strip_str(&render_changes(&changes, columns)).to_string()
+        without_styles(&render_changes(&changes, columns))
     }
 
     #[test]

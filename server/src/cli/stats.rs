@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use clap::Args;
 use schema::model::memory::short_id;
 use schema::model::moment::Moment;
 use schema::store::{Locator, RecallCount};
@@ -26,12 +25,6 @@ const MAX_MONTHS: usize = 12;
 
 /// Columns of the longest bar.
 const MAX_BAR: u64 = 24;
-
-#[derive(Debug, Args)]
-pub(crate) struct StatsArguments {
-    #[command(flatten)]
-    narrow: FilterArguments,
-}
 
 /// The output of `memory_stats` and more fields.
 #[derive(Debug, Serialize)]
@@ -74,8 +67,8 @@ struct MemoryOpens {
     memory: ListedMemory,
 }
 
-pub(crate) fn run_stats(engine: &mut Engine, printer: &Printer, arguments: StatsArguments) -> anyhow::Result<()> {
-    let wanted = arguments.narrow.into_filter(engine)?;
+pub(crate) fn run_stats(engine: &mut Engine, printer: &Printer, narrow: FilterArguments) -> anyhow::Result<()> {
+    let wanted = narrow.into_filter(engine)?;
     if wanted != HistoryFilter::default() {
         let usage = engine.filtered_usage(&wanted, MAX_OPENED)?;
         let stats = FilteredStatsReport {

@@ -120,6 +120,7 @@ fn listed(tasks: &[ListedTask], columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::terminal_text::{assert_fits, without_styles};
 
     fn task(state: &'static str, content: &str, by: &str) -> ListedTask {
         let by = Some(by.to_owned()).filter(|by| !by.is_empty());
@@ -141,15 +142,13 @@ mod tests {
             task("blocked", "Cut over the DNS", "the certificate \u{1b}[2J"),
             task("done", "Rename the job", "by hand"),
         ];
-        anstream::adapter::strip_str(&listed(&tasks, columns)).to_string()
+        without_styles(&listed(&tasks, columns))
     }
 
     #[test]
     fn tasks_fit_terminals_of_eighty_and_of_forty_columns() {
         for columns in [80, 40, 24] {
-            for line in plain(columns).lines() {
-                assert!(display_width(line) <= columns, "{} in {columns}: {line}", display_width(line));
-            }
+            assert_fits(&plain(columns), columns);
         }
         insta::assert_snapshot!(plain(80), @r"
         [ ] 재입고 알림 신청 버튼을 장바구니 화면에 추가하고 문구…  2026-01-28  0af312aa

@@ -23,14 +23,8 @@ use super::terminal_text::{clean_for_terminal, count_with_unit, one_line};
 use crate::exit;
 use crate::team_client::TeamConnection;
 
-#[derive(Debug, Args)]
-pub(crate) struct TeamArguments {
-    #[command(subcommand)]
-    pub(super) command: Option<TeamCommand>,
-}
-
 #[derive(Debug, Subcommand)]
-pub(super) enum TeamCommand {
+pub(crate) enum TeamCommand {
     /// Set your name in the team, and create its files
     Init {
         /// Your name in the team [default: user.name of git]
@@ -112,9 +106,9 @@ pub(super) fn list_team(engine: &mut Engine, printer: &Printer) -> anyhow::Resul
             let of_state: Vec<&SharedItem> = listed.iter().filter(|shared| shared.state == state.name()).collect();
             let head = format!("{STRONG}{} {}{STRONG:#}\n", of_state.len(), state.name());
             let lines: String = of_state.iter().map(|shared| shared.line()).collect();
-            if of_state.is_empty() { String::new() } else { head + &lines }
+            (!of_state.is_empty()).then(|| head + &lines)
         });
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+        parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
     })
 }
 

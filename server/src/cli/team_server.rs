@@ -24,7 +24,7 @@ use crate::team_wire::{AuditLine, InviteRequest, InviteResponse, ListedMember, M
 const TOKEN_VARIABLE: &str = "JIKIME_TEAM_TOKEN";
 
 #[derive(Debug, Subcommand)]
-pub(super) enum TeamServerCommand {
+pub(crate) enum TeamServerCommand {
     /// Connect this project to a team server
     #[command(
         after_help = "The token comes from JIKIME_TEAM_TOKEN or from standard input. Only you can read it afterwards."

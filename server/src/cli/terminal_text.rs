@@ -32,6 +32,11 @@ pub(crate) fn printable_text(text: &str) -> String {
     clean
 }
 
+/// A text without colours and weights.
+pub(crate) fn without_styles(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
 /// The displayed width of one line.
 pub(crate) fn display_width(text: &str) -> usize {
     text.width()
@@ -158,6 +163,14 @@ pub(crate) fn format_age(at: i64, now: i64) -> String {
     let seconds = now.saturating_sub(at);
     let unit = UNITS.into_iter().find(|(_, end, _)| seconds < *end).filter(|_| seconds >= 60);
     unit.map_or_else(|| "now".to_owned(), |(length, _, name)| format!("{}{name}", seconds / length))
+}
+
+/// Fails if a line is wider than the terminal.
+#[cfg(test)]
+pub(crate) fn assert_fits(text: &str, columns: usize) {
+    for line in text.lines() {
+        assert!(display_width(line) <= columns, "{} in {columns}: {line}", display_width(line));
+    }
 }
 
 #[cfg(test)]

@@ -167,6 +167,7 @@ mod tests {
     use schema::model::moment::Moment;
 
     use super::*;
+    use crate::cli::terminal_text::{assert_fits, without_styles};
 
     fn day() -> TimelineDay {
         let at = |time: &str| Moment::parse_rfc3339(&format!("2026-01-28T{time}+09:00")).unwrap();
@@ -186,9 +187,7 @@ mod tests {
     #[test]
     fn day_fits_eighty_and_forty_columns() {
         for columns in [80, 40, 24] {
-            for line in render_plain(columns).lines() {
-                assert!(display_width(line) <= columns, "{} in {columns}: {line}", display_width(line));
-            }
+            assert_fits(&render_plain(columns), columns);
         }
         insta::assert_snapshot!(render_plain(80), @r"
         Wednesday, 2026-01-28  1 session
@@ -218,17 +217,17 @@ mod tests {
         memory.kind = MemoryType::SessionSummary;
         let mut text = String::new();
         add_memory(&mut text, &memory, columns);
-        let text = anstream::adapter::strip_str(&text).to_string();
+        let text = without_styles(&text);
         assert!(text.contains(first), "{text}");
         for part in ["Outcome: Done twice.", "Ran: a long", "Failed: make (open)", "About: webhook"] {
             assert!(text.lines().any(|line| line.trim_start().starts_with(part)), "{part}: {text}");
         }
-        assert!(text.lines().all(|line| display_width(line) <= columns), "{text}");
+        assert_fits(&text, columns);
     }
 
     fn render_plain(columns: usize) -> String {
         let mut text = render_day(&day(), columns);
         add_memory(&mut text, &ListedMemory::example("Acknowledge webhooks only after the database commit"), columns);
-        anstream::adapter::strip_str(&text).to_string()
+        without_styles(&text)
     }
 }

@@ -9,7 +9,7 @@ use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 
 use super::line_editor::LineEditor;
-use super::message::{BrowseEffect, BrowseRequest, FindRequest, ItemKind, ListItem, ListKind, OpenedItem, ReadMode};
+use super::message::{BrowseEffect, BrowseRequest, FindRequest, ListItem, ListKind, OpenedItem, ReadMode};
 use crate::cli::terminal_text::one_line;
 
 /// How long a deletion can be undone.
@@ -269,11 +269,5 @@ impl BrowseModel {
     pub(super) fn finish_deletion(&mut self) -> Option<BrowseEffect> {
         let PendingDeletion { ids, .. } = self.deletion.take()?;
         Some(BrowseEffect::Ask(BrowseRequest::Delete { ids }))
-    }
-
-    /// The selected item if it is a session.
-    pub(super) fn selected_session(&self) -> Option<(String, String)> {
-        let item = self.item().filter(|item| item.kind == ItemKind::Session)?;
-        Some((item.id.clone(), item.text.clone()))
     }
 }

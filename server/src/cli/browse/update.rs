@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ListKind, ReadMode};
+use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ItemKind, ListKind, ReadMode};
 use super::model::{BrowseModel, Focus, Menu, MenuChoice, Overlay, StatusMessage};
 use super::view;
 use crate::cli::terminal_text::{count_of_memories, count_with_unit, fit_columns, one_line};
@@ -331,8 +331,8 @@ fn activate_item(model: &mut BrowseModel) -> Vec<BrowseEffect> {
         model.overlay = Some(Overlay::Ask { question, then: BrowseRequest::Supersede { old: old.id, new: item.id } });
         return Vec::new();
     }
-    if let Some(session) = model.selected_session() {
-        return vec![model.switch_list(ListKind::Memories, Some(session))];
+    if item.kind == ItemKind::Session {
+        return vec![model.switch_list(ListKind::Memories, Some((item.id, item.text)))];
     }
     model.focus = Focus::Text;
     model.scroll = 0;
