@@ -13,6 +13,7 @@ use toml_edit::{Array, DocumentMut};
 use tools::error::ToolError;
 
 use super::config_set::{SetArguments, UnsetArguments, set_setting, unset_setting, user_path};
+use super::opening::{CommonArguments, resolve_project, resolve_project_to_write};
 use super::output::{DIM, GOOD, KIND, Printer, push_lines};
 use super::pager::NARROW;
 use super::terminal_text::{clean_for_terminal, display_width, fit_columns, pad_columns, wrap};
@@ -41,13 +42,6 @@ pub(crate) enum ConfigCommand {
         #[arg(value_name = "DIR")]
         path: Option<PathBuf>,
     },
-}
-
-impl ConfigCommand {
-    /// Whether it creates the project's file if that is missing.
-    pub(super) fn writes_to_project(&self) -> bool {
-        matches!(self, Self::Set(SetArguments { user: false, .. }))
-    }
 }
 
 #[derive(Debug, Serialize)]
@@ -93,18 +87,14 @@ struct CheckedFile<'e> {
     problems: &'e [String],
 }
 
-/// Does not fail if the command names another project than the one of the working directory.
-pub(crate) fn run_config(
-    project: anyhow::Result<PathBuf>,
-    printer: &Printer,
-    command: &ConfigCommand,
-) -> anyhow::Result<()> {
+pub(crate) fn run_config(common: CommonArguments, printer: &Printer, command: &ConfigCommand) -> anyhow::Result<()> {
     let project = match command {
         ConfigCommand::Trust { path: Some(path) } => path.clone(),
         // One's own file can be changed anywhere, also in the home directory.
         ConfigCommand::Set(SetArguments { user: true, .. })
-        | ConfigCommand::Unset(UnsetArguments { user: true, .. }) => project.unwrap_or_default(),
-        _ => project?,
+        | ConfigCommand::Unset(UnsetArguments { user: true, .. }) => resolve_project(common).unwrap_or_default(),
+        ConfigCommand::Set(_) => resolve_project_to_write(common)?,
+        _ => resolve_project(common)?,
     };
     let layout = Layout::new(&project);
     let explained = settings::explain(&layout);

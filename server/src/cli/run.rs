@@ -13,6 +13,7 @@ use tools::error::ToolError;
 
 use super::arguments::{CliArguments, CliCommand, McpCommand, ServeArguments, ViewArguments};
 use super::backfill::{BackfillArguments, run_backfill};
+use super::curate::IdArgument;
 use super::doctor::{DoctorArguments, run_doctor};
 use super::edit::run_edit;
 use super::export::run_export;
@@ -89,11 +90,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         }
         CliCommand::Completions { shell } => completions::print_completions(shell),
         CliCommand::Man { out } => completions::write_man_pages(out.as_deref()),
-        CliCommand::Config(command) => {
-            let project =
-                if command.writes_to_project() { resolve_project_to_write(common) } else { resolve_project(common) };
-            config::run_config(project, &printer, &command)
-        }
+        CliCommand::Config(command) => config::run_config(common, &printer, &command),
         CliCommand::Browse(arguments) => browse::browse(&require_store(resolve_project(common)?)?, &arguments),
         CliCommand::View(ViewArguments { port, no_open }) => {
             let settings = PageSettings { port, opens_browser: !no_open };
@@ -141,8 +138,12 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         }
         CliCommand::Team { command } => return run_team(common, &printer, command),
         CliCommand::Share(arguments) => with_memory(common, |engine| team::share(engine, &printer, &arguments)),
-        CliCommand::Approve(arguments) => with_memory(common, |engine| team::approve(engine, &printer, &arguments)),
-        CliCommand::Retire(arguments) => with_memory(common, |engine| team::retire(engine, &printer, &arguments)),
+        CliCommand::Approve(IdArgument { id }) => {
+            with_memory(common, |engine| team::print_change(engine.approve(&id)?, engine, &printer))
+        }
+        CliCommand::Retire(IdArgument { id }) => {
+            with_memory(common, |engine| team::print_change(engine.retire(&id)?, engine, &printer))
+        }
         CliCommand::Export(arguments) => with_memory(common, |engine| run_export(engine, arguments)),
         CliCommand::Forget(arguments) => {
             with_deletable_memory(common, arguments.consent.dry_run, |engine| run_forget(engine, &printer, arguments))

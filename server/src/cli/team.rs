@@ -16,7 +16,6 @@ use tools::engine::{Engine, ShareOptions, TeamFinding, TeamOutcome};
 use tools::error::ToolError;
 
 use super::config_set::write_user_setting;
-use super::curate::IdArgument;
 use super::output::{DIM, KIND, Printer, STRONG};
 use super::team_server::TeamServerCommand;
 use super::terminal_text::{clean_for_terminal, count_with_unit, one_line};
@@ -199,22 +198,16 @@ pub(super) fn next_step(project: &Path, files: &str) -> String {
 pub(super) fn share(engine: &mut Engine, printer: &Printer, arguments: &ShareArguments) -> anyhow::Result<()> {
     let ShareArguments { id, anonymise, expires, supersedes } = arguments;
     let options = ShareOptions { anonymise: *anonymise, expires: *expires, supersedes: supersedes.clone() };
-    let changed = engine.propose(id, &options)?;
-    print_change(engine, printer, &changed)
+    print_change(engine.propose(id, &options)?, engine, printer)
 }
 
-pub(super) fn approve(engine: &mut Engine, printer: &Printer, arguments: &IdArgument) -> anyhow::Result<()> {
-    let changed = engine.approve(&arguments.id)?;
-    print_change(engine, printer, &changed)
-}
-
-pub(super) fn retire(engine: &mut Engine, printer: &Printer, arguments: &IdArgument) -> anyhow::Result<()> {
-    let changed = engine.retire(&arguments.id)?;
-    print_change(engine, printer, &changed)
-}
-
-fn print_change(engine: &Engine, printer: &Printer, (row, outcome): &(MemoryRow, TeamOutcome)) -> anyhow::Result<()> {
-    let shared = SharedItem::of(row, &Moment::now());
+/// Prints the result of a command for a shared memory.
+pub(super) fn print_change(
+    (row, outcome): (MemoryRow, TeamOutcome),
+    engine: &Engine,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let shared = SharedItem::of(&row, &Moment::now());
     let (id, state) = (short_id(&shared.id), shared.state);
     let next = next_step(engine.store().layout().project(), &format!("{STORE_DIR}/{TEAM_DIR}"));
     printer.print_value(&shared, || match outcome {
