@@ -14,6 +14,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,16 +52,16 @@ pub(crate) fn browse(project: &Path, arguments: &BrowseArguments) -> anyhow::Res
     let worker = BrowseWorker::start(project.to_owned())?;
     let mut screen = TerminalScreen::enter()?;
     let mut model = BrowseModel::new(&arguments.query.join(" "), screen.size()?);
-    let mut effects = vec![model.search_effect()];
+    let mut effects = VecDeque::from([model.search_effect()]);
     loop {
-        for effect in effects {
+        while let Some(effect) = effects.pop_front() {
             match effect {
                 BrowseEffect::Ask(request) => worker.send(request),
                 BrowseEffect::Edit { path, line } => {
                     let edited = edit_file(&mut screen, &project.join(path), line)?;
                     // Ctrl-C was meant for the editor.
                     signals.interrupted.store(false, Ordering::Relaxed);
-                    worker.send_all(update(&mut model, BrowseEvent::Edited(edited)));
+                    effects.extend(update(&mut model, BrowseEvent::Edited(edited)));
                 }
                 BrowseEffect::Copy(text) => screen.copy(&text)?,
                 BrowseEffect::End(error) => return error.map_or(Ok(()), |error| Err(error.into())),
@@ -68,7 +69,7 @@ pub(crate) fn browse(project: &Path, arguments: &BrowseArguments) -> anyhow::Res
         }
         screen.draw(&model)?;
         let deadline = model.deletion.as_ref().map(|deletion| deletion.deadline);
-        effects = update(&mut model, next_event(&worker, &signals, deadline)?);
+        effects.extend(update(&mut model, next_event(&worker, &signals, deadline)?));
     }
 }
 

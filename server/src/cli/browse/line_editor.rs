@@ -21,10 +21,6 @@ impl LineEditor {
         &self.text
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.text.is_empty()
-    }
-
     /// Inserts text at the cursor, on one line and without control characters, because it may be pasted.
     pub(super) fn insert(&mut self, text: &str) {
         let clean: String =

@@ -96,14 +96,10 @@ pub(super) enum MenuChoice {
     Promote { id: String, kind: MemoryType },
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum TimeSpan {
-    #[default]
-    Ever,
-    Day,
-    Week,
-    Month,
-    Year,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TimeSpan {
+    pub(super) label: &'static str,
+    days: Option<i64>,
 }
 
 /// The status line, shown until the next key.
@@ -114,27 +110,23 @@ pub(super) enum StatusMessage {
 }
 
 impl TimeSpan {
-    pub(super) const ALL: [Self; 5] = [Self::Ever, Self::Day, Self::Week, Self::Month, Self::Year];
-
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Self::Ever => "any time",
-            Self::Day => "last 24 hours",
-            Self::Week => "last 7 days",
-            Self::Month => "last 30 days",
-            Self::Year => "last year",
-        }
-    }
+    pub(super) const ALL: [Self; 5] = [
+        Self { label: "any time", days: None },
+        Self { label: "last 24 hours", days: Some(1) },
+        Self { label: "last 7 days", days: Some(7) },
+        Self { label: "last 30 days", days: Some(30) },
+        Self { label: "last year", days: Some(365) },
+    ];
 
     fn since(self, now: &Moment) -> Option<Moment> {
-        let days = match self {
-            Self::Ever => return None,
-            Self::Day => 1,
-            Self::Week => 7,
-            Self::Month => 30,
-            Self::Year => 365,
-        };
-        Moment::from_unix(now.unix() - TimeDelta::days(days).num_seconds(), Some(now.offset_seconds()))
+        let seconds = TimeDelta::days(self.days?).num_seconds();
+        Moment::from_unix(now.unix() - seconds, Some(now.offset_seconds()))
+    }
+}
+
+impl Default for TimeSpan {
+    fn default() -> Self {
+        Self::ALL[0]
     }
 }
 
@@ -143,7 +135,7 @@ impl MenuChoice {
         match self {
             Self::Kind(None) => "all types".to_owned(),
             Self::Kind(Some(kind)) | Self::Promote { kind, .. } => kind.to_string(),
-            Self::TimeSpan(span) => span.label().to_owned(),
+            Self::TimeSpan(span) => span.label.to_owned(),
         }
     }
 }

@@ -264,7 +264,7 @@ fn step_back(model: &mut BrowseModel) -> Vec<BrowseEffect> {
         model.marked.clear();
         return Vec::new();
     }
-    if !model.query.is_empty() {
+    if !model.query.text().is_empty() {
         model.query.clear();
         return handle_query_change(model);
     }

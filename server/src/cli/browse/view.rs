@@ -143,7 +143,7 @@ fn draw_filters(frame: &mut Frame<'_>, model: &BrowseModel, area: Rect) {
 
 /// What is listed.
 fn filter_text(model: &BrowseModel) -> String {
-    let span = model.time_span.label();
+    let span = model.time_span.label;
     match (model.list, &model.session) {
         (ListKind::Memories, Some((_, title))) => format!("session: {title}"),
         (ListKind::Memories, None) => format!("{} · {span}", model.kind.map_or("all types", MemoryType::as_str)),
@@ -157,16 +157,12 @@ fn draw_list(frame: &mut Frame<'_>, model: &BrowseModel, area: Rect) {
         return;
     }
     if model.items.is_empty() {
-        let nothing = match (&model.notice, model.is_searching) {
-            (_, true) => "",
-            (Some(notice), _) => notice,
-            (None, _) => match model.list {
-                ListKind::Memories => "No memories match.",
-                ListKind::Sessions => "No sessions match.",
-                ListKind::Tasks => "No tasks match.",
-            },
+        let nothing = match &model.notice {
+            _ if model.is_searching => String::new(),
+            Some(notice) => notice.clone(),
+            None => format!("No {} match.", model.list.title()),
         };
-        let lines: Vec<Line<'_>> = wrap(nothing, columns).into_iter().map(|line| Line::styled(line, DIM)).collect();
+        let lines: Vec<Line<'_>> = wrap(&nothing, columns).into_iter().map(|line| Line::styled(line, DIM)).collect();
         frame.render_widget(Paragraph::new(lines), area);
         return;
     }
@@ -198,14 +194,14 @@ fn item_line(model: &BrowseModel, item: &ListItem, is_selected: bool, style: &It
     let arrow = if is_selected { ">" } else { " " };
     let room = style.columns.saturating_sub(1 + AGE + 1 + style.labels + 1 + 2 + 1);
     let text = pad_columns(&part_with_match(&item.text, &style.words, room), room);
-    let base = if is_selected { SELECTED } else { Style::new() };
-    let text_style = if item.is_superseded || item.is_done { base.patch(DIM) } else { base };
+    let text_style = if item.is_superseded || item.is_done { DIM } else { Style::new() };
+    let styled = |style: Style| if is_selected { SELECTED } else { style };
     let mut spans = vec![
-        Span::styled(format!("{arrow}{age} "), if is_selected { base } else { DIM }),
-        Span::styled(format!("{label} "), if is_selected { base } else { NAME }),
-        Span::styled(format!("{mark}{file} "), base.patch(STRONG)),
+        Span::styled(format!("{arrow}{age} "), styled(DIM)),
+        Span::styled(format!("{label} "), styled(NAME)),
+        Span::styled(format!("{mark}{file} "), styled(Style::new()).patch(STRONG)),
     ];
-    spans.extend(highlighted(&text, &style.words, if is_selected { base } else { text_style }));
+    spans.extend(highlighted(&text, &style.words, styled(text_style)));
     Line::from(spans)
 }
 

@@ -15,7 +15,7 @@ use tools::control::Control;
 use tools::engine::{Engine, ForgetExtent, OldDatabases, Selection, TaskState};
 use tools::error::ToolError;
 
-use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ItemRef, ReadMode};
+use super::message::{BrowseReply, BrowseRequest, ItemRef, ReadMode};
 use crate::cli::opening::open_quietly;
 use crate::cli::terminal_text::{count_of_memories, one_line};
 use listing::find_items;
@@ -51,14 +51,6 @@ impl BrowseWorker {
     /// Sends a request. If the thread has ended, `answer` reports it.
     pub(super) fn send(&self, request: BrowseRequest) {
         let _ = self.requests.as_ref().map(|requests| requests.send(request));
-    }
-
-    pub(super) fn send_all(&self, effects: Vec<BrowseEffect>) {
-        for effect in effects {
-            if let BrowseEffect::Ask(request) = effect {
-                self.send(request);
-            }
-        }
     }
 
     pub(super) fn try_receive(&self) -> anyhow::Result<Option<BrowseReply>> {
