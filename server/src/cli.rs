@@ -61,7 +61,10 @@ pub fn main() -> ExitCode {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let words: Vec<OsString> = std::env::args_os().collect();
     let arguments = serve_fast_path::parse_serve_arguments(&words).unwrap_or_else(|| parse(words));
-    logging::init_logging(log_level_override(&arguments).as_deref());
+    // The browser fills the screen, so it logs nothing.
+    let is_browsing = matches!(arguments.command, CliCommand::Browse(_));
+    let filter = if is_browsing { Some("off".to_owned()) } else { environment::text("JIKIME_LOG") };
+    logging::init_logging(filter.as_deref());
     match run::run(arguments) {
         Ok(status) => status,
         Err(error) => exit::report_error(&error),
@@ -72,12 +75,4 @@ pub fn main() -> ExitCode {
 fn parse(words: Vec<OsString>) -> CliArguments {
     let matches = help::group_commands(CliArguments::command()).get_matches_from(words);
     CliArguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
-}
-
-/// The log filter. The browser fills the screen, so it logs nothing.
-fn log_level_override(arguments: &CliArguments) -> Option<String> {
-    match arguments.command {
-        CliCommand::Browse(_) => Some("off".to_owned()),
-        _ => environment::text("JIKIME_LOG"),
-    }
 }

@@ -62,11 +62,10 @@ pub(crate) fn run_scrub(engine: &mut Engine, printer: &Printer, arguments: &Scru
     let (ScrubOutcome { findings, changed, unreadable }, ForgetOutcome { removed, leftovers: left, .. }) =
         engine.scrub(reach, old)?;
     let shown = |path: &String| format!("{STORE_DIR}/{path}");
-    let is_left = findings.iter().any(|finding| !changed.contains(&finding.path));
-    let is_ours = |ours| findings.iter().any(|finding| finding.is_in_log == ours && !changed.contains(&finding.path));
+    let left_findings: Vec<_> = findings.iter().filter(|finding| !changed.contains(&finding.path)).collect();
     let advice = match reach {
-        _ if !is_left => None,
-        ScrubScope::ReportOnly if is_ours(true) => {
+        _ if left_findings.is_empty() => None,
+        ScrubScope::ReportOnly if left_findings.iter().any(|finding| finding.is_in_log) => {
             Some("Nothing was changed. Without --dry-run, the logs are cleaned.")
         }
         _ => Some("Text that people wrote was not changed; --notes cleans it too."),

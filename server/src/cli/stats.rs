@@ -173,11 +173,11 @@ fn add_opened_memories(text: &mut String, recalled: &[MemoryOpens], columns: usi
     }
     add_heading(text, "Opened most", "", columns);
     for MemoryOpens { times, memory, .. } in recalled {
-        let times = format!("{times}×");
+        let times = format!("{:<4}", format!("{times}×"));
         let id = short_id(&memory.id);
-        let before = "  ".len() + display_width(&times).max(4) + 2 + display_width(id) + 2;
+        let before = "  ".len() + display_width(&times) + 2 + display_width(id) + 2;
         let line = fit_columns(&memory.one_line(), columns.saturating_sub(before));
-        let _ = writeln!(text, "  {}  {DIM}{id}{DIM:#}  {line}", pad_columns(&times, display_width(&times).max(4)));
+        let _ = writeln!(text, "  {times}  {DIM}{id}{DIM:#}  {line}");
     }
 }
 
@@ -225,8 +225,7 @@ fn add_row(text: &mut String, name: &str, value: &str, columns: usize) {
 }
 
 fn add_bar(text: &mut String, name: &str, count: u64, most: u64, columns: usize) {
-    let number = group_thousands(count);
-    let number = format!("{}{number}", " ".repeat(7_usize.saturating_sub(display_width(&number))));
+    let number = format!("{:>7}", group_thousands(count));
     let room = (columns.saturating_sub(NAME_COLUMNS + 4 + display_width(&number) + 2) as u64).min(MAX_BAR);
     let length = (count * room).checked_div(most).unwrap_or_default().max(count.min(1));
     let bar = "▇".repeat(usize::try_from(length).unwrap_or_default());

@@ -7,7 +7,7 @@ use schema::model::memory::short_id;
 use serde::Serialize;
 use tools::engine::{Engine, Task, TaskState};
 
-use super::output::{DIM, Printer, STRONG};
+use super::output::{DIM, Printer, STRONG, push_lines};
 use super::pager::PIPED_LIST_COLUMNS;
 use super::terminal_text::{count_with_unit, display_width, fit_columns, one_line};
 
@@ -106,12 +106,9 @@ fn listed(tasks: &[ListedTask], columns: usize) -> String {
             let _ = writeln!(text, "{STRONG}{mark}{STRONG:#} {}", fit_columns(&content, room));
             let _ = writeln!(text, "    {DIM}{}{DIM:#}", fit_columns(about.trim_start(), room));
         }
-        let more = [("waits for", &task.blocked_by), ("closed by", &task.closed_by)];
-        for (label, value) in more {
-            if let Some(value) = value {
-                let _ =
-                    writeln!(text, "    {DIM}{}{DIM:#}", fit_columns(&format!("{label}: {}", one_line(value)), room));
-            }
+        for (label, value) in [("waits for", &task.blocked_by), ("closed by", &task.closed_by)] {
+            let line = value.iter().map(|value| fit_columns(&format!("{label}: {}", one_line(value)), room));
+            push_lines(&mut text, "    ", DIM, line);
         }
     }
     text

@@ -79,8 +79,7 @@ pub(crate) fn wrap_lines(text: &str, columns: usize, limit: usize) -> Vec<String
 fn wrap_line(line: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut current = String::new();
-    for piece in line.split_inclusive(' ') {
-        let mut piece = piece;
+    for mut piece in line.split_inclusive(' ') {
         if display_width(&current) + display_width(piece.trim_end()) > columns && !current.trim_end().is_empty() {
             lines.push(std::mem::take(&mut current).trim_end().to_owned());
         }

@@ -95,12 +95,10 @@ impl ExportSource {
             ImportFormat::Jsonl => Ok(Self::Lines(open_input(path)?)),
             ImportFormat::Json => {
                 let bytes = read_all(path)?;
-                if bytes.trim_ascii().is_empty() {
-                    return Ok(Self::Document(Vec::new(), bytes.len() as u64));
-                }
-                let document = from_json(&bytes).map_err(|error| {
-                    ToolError::Invalid(format!("{}: {error}; {}", path.display(), ImportFormat::Json.suggestion()))
-                })?;
+                let invalid =
+                    |error| ToolError::Invalid(format!("{}: {error}; {}", path.display(), format.suggestion()));
+                let is_empty = bytes.trim_ascii().is_empty();
+                let document = if is_empty { Vec::new() } else { from_json(&bytes).map_err(invalid)? };
                 Ok(Self::Document(document, bytes.len() as u64))
             }
             ImportFormat::Md if path.is_dir() => logs_in_folder(path),
@@ -112,7 +110,7 @@ impl ExportSource {
                     let text = format!(
                         "{} is not an export or a log: it must start with # Memory or a day such as # 2026-01-28; {}",
                         path.display(),
-                        ImportFormat::Md.suggestion()
+                        format.suggestion()
                     );
                     return Err(ToolError::Invalid(text).into());
                 }
