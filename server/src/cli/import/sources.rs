@@ -13,7 +13,6 @@ use schema::files::project::home_dir;
 use schema::intake::prepare::{PreparedMemory, prepare};
 use schema::model::memory::{Memory, MemoryId};
 use schema::model::moment::Moment;
-use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
 use serde_json::Value;
 use tools::bulk_import::{ImportMode, IncomingMemory};
@@ -33,15 +32,16 @@ struct KnownEntry {
     is_decided: bool,
 }
 
+/// By their entry in the source.
+type KnownEntries = HashMap<String, KnownEntry>;
+
 /// Stores the entries of a source.
 pub(super) struct ImportReceiver<'i> {
     source: &'static str,
     project: &'i Path,
     effect: ImportMode,
-    /// Opened with the first entry, so that an unusable source creates no store.
-    session: Option<ImportSession>,
-    known: HashMap<String, KnownEntry>,
-    sanitizer: Sanitizer,
+    /// Opened with the first entry, so that an unusable source creates no store. With the memories of earlier imports.
+    session: Option<(ImportSession, KnownEntries)>,
     since: Option<i64>,
     bar: &'i ProgressBar,
     /// With the files of folders, and their size.
@@ -96,8 +96,6 @@ impl<'i> ImportReceiver<'i> {
             project,
             effect,
             session: None,
-            known: HashMap::new(),
-            sanitizer: Sanitizer::default(),
             since: None,
             bar,
             counted: ImportSummary::new(project, effect),
@@ -105,15 +103,14 @@ impl<'i> ImportReceiver<'i> {
         }
     }
 
-    fn session(&mut self) -> Result<&mut ImportSession, ToolError> {
+    fn session(&mut self) -> Result<&mut (ImportSession, KnownEntries), ToolError> {
         if self.session.is_none() {
             let session = ImportSession::open(self.project, self.effect);
             let session = session.map_err(|error| {
                 error.downcast::<ToolError>().unwrap_or_else(|error| ToolError::Unavailable(format!("{error:#}")))
             })?;
-            self.known = known_entries(&session, self.source)?;
-            self.sanitizer = session.loaded.sanitizer.clone();
-            self.session = Some(session);
+            let known = known_entries(&session, self.source)?;
+            self.session = Some((session, known));
         }
         self.session.as_mut().ok_or_else(|| ToolError::Internal("the session was just opened".to_owned()))
     }
@@ -121,8 +118,9 @@ impl<'i> ImportReceiver<'i> {
     /// The entries that no earlier import stored.
     pub(super) fn without_known(&mut self, mut items: Vec<ForeignMemory>) -> Result<Vec<ForeignMemory>, ToolError> {
         if Layout::new(self.project).memory_db().exists() {
-            self.session()?;
-            items.retain(|item| !self.known.contains_key(&item.from(self.source)));
+            let source = self.source;
+            let (_, known) = self.session()?;
+            items.retain(|item| !known.contains_key(&item.from(source)));
         }
         Ok(items)
     }
@@ -134,7 +132,7 @@ impl<'i> ImportReceiver<'i> {
             counted.problems.push(format!("skipped {of_others} of other projects; --all imports them into this one"));
         }
         bar.finish_and_clear();
-        let outcome = session.map(|session| session.finish(project)).transpose()?.unwrap_or_default();
+        let outcome = session.map(|(session, _)| session.finish(project)).transpose()?.unwrap_or_default();
         if counted.files == 0 {
             let places = places.iter().filter_map(|place| place.metadata().ok()).filter(std::fs::Metadata::is_file);
             (counted.files, counted.bytes) =
@@ -145,18 +143,19 @@ impl<'i> ImportReceiver<'i> {
 
     /// Prepares an entry; `None` if nothing of it is left, or if it is stored already.
     fn prepare_new(&mut self, memory: ForeignMemory) -> Result<Option<PreparedMemory>, ToolError> {
-        self.session()?;
+        let source = self.source;
+        let (session, known) = self.session()?;
         let is_same = |known: &&KnownEntry| !memory.is_numbered || known.at == memory.at;
-        let known = self.known.get(&memory.from(self.source)).filter(is_same);
-        let mut draft = memory.into_draft(self.source);
-        let Some(prepared) = prepare(draft.clone(), &self.sanitizer) else { return Ok(None) };
+        let known = known.get(&memory.from(source)).filter(is_same);
+        let mut draft = memory.into_draft(source);
+        let Some(prepared) = prepare(draft.clone(), &session.loaded.sanitizer) else { return Ok(None) };
         let Some(known) = known else { return Ok(Some(prepared)) };
         if known.is_decided || known.content == prepared.draft().content {
-            self.session()?.count_duplicate();
+            session.count_duplicate();
             return Ok(None);
         }
         draft.attributes.supersedes = Some(known.id.clone());
-        Ok(prepare(draft, &self.sanitizer))
+        Ok(prepare(draft, &session.loaded.sanitizer))
     }
 
     fn store(&mut self, prepared: PreparedMemory) -> Result<(), SourceError> {
@@ -164,7 +163,8 @@ impl<'i> ImportReceiver<'i> {
         if self.since.is_some_and(|since| prepared.draft().at.unix() < since) {
             return Ok(());
         }
-        Ok(self.session()?.add(IncomingMemory { prepared, exact: None })?)
+        let (session, _) = self.session()?;
+        Ok(session.add(IncomingMemory { prepared, exact: None })?)
     }
 }
 
@@ -192,8 +192,8 @@ impl Receiver for ImportReceiver<'_> {
 }
 
 /// The memories that earlier imports stored, by their entry in the source.
-fn known_entries(session: &ImportSession, source: &str) -> Result<HashMap<String, KnownEntry>, ToolError> {
-    let mut known = HashMap::new();
+fn known_entries(session: &ImportSession, source: &str) -> Result<KnownEntries, ToolError> {
+    let mut known = KnownEntries::new();
     for row in session.rows_of_origin(source)? {
         let Some(from) = row.memory.attributes.metadata.get(FROM).and_then(Value::as_str) else { continue };
         let is_decided = row.superseded_by.is_some() || !row.memory.has_derived_id();

@@ -48,10 +48,24 @@ impl TranscriptHost {
 
     /// The folders or files with transcripts, each with its project if known.
     pub(super) fn places(self, project: Option<&Path>) -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
+        let mut places = match self {
+            Self::ClaudeCode => claude_code_folders()?,
+            Self::Codex => codex_files()?,
+            Self::Gemini => gemini_folders()?,
+        };
+        places.sort();
+        let with_root = |place: PathBuf| {
+            let root = self.root_of(&place, project);
+            (place, root)
+        };
+        Ok(places.into_iter().map(with_root).collect())
+    }
+
+    fn root_of(self, place: &Path, project: Option<&Path>) -> Option<PathBuf> {
         match self {
-            Self::ClaudeCode => host_folders(),
-            Self::Codex => codex_files(),
-            Self::Gemini => gemini_folders(project),
+            Self::ClaudeCode => claude_code_root(place),
+            Self::Codex => root_of_directory(&codex_session_directory(place).ok()??),
+            Self::Gemini => gemini_root(place.parent()?, project),
         }
     }
 
@@ -97,11 +111,10 @@ impl TranscriptFile {
     }
 }
 
-/// The folders in which the host stores data of projects, each with its project if known.
-fn host_folders() -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
-    let request = ProjectContext::from_environment(None).context("cannot determine the working directory")?;
-    let named = environment::path("CLAUDE_CONFIG_DIR");
-    let config = named.or_else(|| Some(request.home.as_ref()?.join(".claude")));
+/// The folders in which Claude Code stores data of projects.
+fn claude_code_folders() -> anyhow::Result<Vec<PathBuf>> {
+    let home = ProjectContext::from_environment(None).context("cannot determine the working directory")?.home;
+    let config = environment::path("CLAUDE_CONFIG_DIR").or_else(|| Some(home?.join(".claude")));
     let projects = config.context("no home directory found; set HOME or CLAUDE_CONFIG_DIR")?.join("projects");
     let listing = match fs::read_dir(&projects) {
         Ok(listing) => listing,
@@ -110,25 +123,18 @@ fn host_folders() -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
             return Err(ToolError::Unavailable(format!("cannot read {}: {error}", projects.display())).into());
         }
     };
-    let mut folders: Vec<PathBuf> = listing.filter_map(|item| Some(item.ok()?.path())).collect();
-    folders.retain(|path| path.is_dir());
-    folders.sort();
-    let root = |folder: &PathBuf| project_root_of(folder, request.home.as_deref());
-    Ok(folders.into_iter().map(|folder| (folder.clone(), root(&folder))).collect())
+    Ok(listing.filter_map(|item| Some(item.ok()?.path())).filter(|path| path.is_dir()).collect())
 }
 
-/// The transcripts of Codex CLI with their projects.
-fn codex_files() -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
-    let home = home_dir();
-    let named = environment::path("CODEX_HOME").or_else(|| Some(home.as_ref()?.join(".codex")));
+/// The transcripts of Codex CLI.
+fn codex_files() -> anyhow::Result<Vec<PathBuf>> {
+    let named = environment::path("CODEX_HOME").or_else(|| Some(home_dir()?.join(".codex")));
     let folder = named.context("no home directory found; set HOME or CODEX_HOME")?;
     let mut files = Vec::new();
     for name in ["sessions", "archived_sessions"] {
         collect_transcripts(&folder.join(name), 0, &mut files);
     }
-    files.sort();
-    let root = |file: &PathBuf| root_of_directory(&codex_session_directory(file).ok()??, home.as_deref());
-    Ok(files.into_iter().map(|file| (file.clone(), root(&file))).collect())
+    Ok(files)
 }
 
 fn collect_transcripts(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
@@ -144,24 +150,21 @@ fn collect_transcripts(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The folders of chats of Gemini CLI. They are named by a hash of the project, or contain its path.
-fn gemini_folders(project: Option<&Path>) -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
-    let home = home_dir();
-    let named = environment::path("GEMINI_CLI_HOME").or_else(|| home.clone());
+/// The folders of chats of Gemini CLI.
+fn gemini_folders() -> anyhow::Result<Vec<PathBuf>> {
+    let named = environment::path("GEMINI_CLI_HOME").or_else(home_dir);
     let data = named.context("no home directory found; set HOME or GEMINI_CLI_HOME")?.join(".gemini/tmp");
     let items = fs::read_dir(data).into_iter().flatten();
-    let mut folders: Vec<PathBuf> = items.filter_map(|item| Some(item.ok()?.path())).collect();
-    folders.retain(|folder| folder.join("chats").is_dir());
-    folders.sort();
-    let root = |folder: &Path| {
-        let written = fs::read_to_string(folder.join(".project_root")).ok();
-        let named = project.filter(|project| {
-            folder.file_name().is_some_and(|name| name.to_string_lossy() == content_hash(&project.to_string_lossy()))
-        });
-        let written = written.and_then(|text| root_of_directory(Path::new(text.trim()), home.as_deref()));
-        written.or_else(|| named.map(Path::to_owned))
-    };
-    Ok(folders.into_iter().map(|folder| (folder.join("chats"), root(&folder))).collect())
+    Ok(items.filter_map(|item| Some(item.ok()?.path().join("chats"))).filter(|chats| chats.is_dir()).collect())
+}
+
+/// The project of a folder of Gemini CLI, which is named by a hash of the project, or contains its path.
+fn gemini_root(folder: &Path, project: Option<&Path>) -> Option<PathBuf> {
+    let written = fs::read_to_string(folder.join(".project_root")).ok();
+    let name = folder.file_name()?.to_string_lossy();
+    let named = project.filter(|project| name == content_hash(&project.to_string_lossy()));
+    let written = written.and_then(|text| root_of_directory(Path::new(text.trim())));
+    written.or_else(|| named.map(Path::to_owned))
 }
 
 /// Whether a folder belongs to a project. Its transcripts decide; without transcripts, its name does.
@@ -182,21 +185,19 @@ fn folder_name(directory: &Path) -> String {
 }
 
 /// The project of the newest transcripts, if its directory or a parent of it still exists.
-fn project_root_of(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
+fn claude_code_root(folder: &Path) -> Option<PathBuf> {
     let mut transcripts = list_transcripts(TranscriptHost::ClaudeCode, folder).ok()?.0;
     transcripts.sort_by_key(|transcript| std::cmp::Reverse(transcript.changed));
     let said =
         transcripts.iter().take(5).find_map(|transcript| claude_code_session_directory(&transcript.path).ok()?)?;
-    root_of_directory(&said, home)
+    root_of_directory(&said)
 }
 
 /// The project of a directory, if it or a parent of it still exists.
-fn root_of_directory(directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    let directory = directory.ancestors().find(|path| path.is_dir())?.to_owned();
-    let home = home.map(Path::to_owned);
-    resolve(&ProjectContext { working_directory: directory, home, ..ProjectContext::default() })
-        .ok()
-        .map(|project| project.root)
+fn root_of_directory(directory: &Path) -> Option<PathBuf> {
+    let working_directory = directory.ancestors().find(|path| path.is_dir())?.to_owned();
+    let request = ProjectContext { working_directory, home: home_dir(), ..ProjectContext::default() };
+    Some(resolve(&request).ok()?.root)
 }
 
 /// The transcripts in a folder, oldest change first, and the number of skipped links. A single file is accepted too.
