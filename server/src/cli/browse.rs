@@ -58,7 +58,9 @@ pub(crate) fn browse(project: &Path, arguments: &BrowseArguments) -> anyhow::Res
             match effect {
                 BrowseEffect::Ask(request) => worker.send(request),
                 BrowseEffect::Edit { path, line } => {
-                    let edited = edit_file(&mut screen, &project.join(path), line)?;
+                    screen.leave()?;
+                    let edited = run_editor(&project.join(path), line);
+                    screen.resume()?;
                     // Ctrl-C was meant for the editor.
                     signals.interrupted.store(false, Ordering::Relaxed);
                     effects.extend(update(&mut model, BrowseEvent::Edited(edited)));
@@ -71,14 +73,6 @@ pub(crate) fn browse(project: &Path, arguments: &BrowseArguments) -> anyhow::Res
         let deadline = model.deletion.as_ref().map(|deletion| deletion.deadline);
         effects.extend(update(&mut model, next_event(&worker, &signals, deadline)?));
     }
-}
-
-/// Runs the editor in the terminal. An error is text for the status line.
-fn edit_file(screen: &mut TerminalScreen, path: &Path, line: usize) -> anyhow::Result<Result<(), String>> {
-    screen.leave()?;
-    let edited = run_editor(path, line);
-    screen.resume()?;
-    Ok(edited)
 }
 
 /// Waits for a signal, a response of the worker, a key, or the deadline of an undo.
