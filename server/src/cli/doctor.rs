@@ -1,12 +1,14 @@
 //! `doctor`: prints all checks, with fixes for problems, and repairs what needs no decision.
 
-use std::path::Path;
+use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use anyhow::Context as _;
 use clap::Args;
-use schema::files::project::{Project, ProjectError};
+use schema::files::project::{ProjectContext, checkout_dir, personal_project, resolve};
 use serde::Serialize;
 
+use super::opening::CommonArguments;
 use super::output::Printer;
 use super::pager::{self, NARROW};
 use super::setup_changes::{confirm_changes, show_changes};
@@ -41,15 +43,14 @@ struct DoctorReport<'r> {
     checks: &'r [DoctorCheck],
 }
 
-/// Runs all checks, and with `--fix` the repairs. Returns whether everything is fine.
-pub(crate) fn run_doctor(
-    project: &Result<Project, ProjectError>,
-    files: Option<&Path>,
-    printer: &Printer,
-    arguments: &DoctorArguments,
-) -> anyhow::Result<bool> {
+/// Runs all checks, and with `--fix` the repairs. Exit status 1 tells scripts that there are problems.
+pub(crate) fn run_doctor(common: CommonArguments, arguments: &DoctorArguments) -> anyhow::Result<ExitCode> {
+    let printer = &Printer::new(common.json, false);
+    let request = ProjectContext::from_environment(common.project).context("cannot determine the working directory")?;
+    let project = if common.personal { personal_project() } else { resolve(&request) };
+    let files = project.as_ref().ok().map(|project| checkout_dir(&request, project));
     let places = HostDirs::from_environment();
-    let mut checks = run_checks(project, files, &places);
+    let mut checks = run_checks(&project, files.as_deref(), &places);
     let is_repairable = |checks: &[DoctorCheck]| checks.iter().any(|check| check.repair.is_some());
     if !printer.is_json() {
         print_checks(&checks, printer)?;
@@ -58,10 +59,10 @@ pub(crate) fn run_doctor(
         }
     }
     if arguments.fix && is_repairable(&checks) {
-        let site = project.as_ref().ok().zip(files);
-        let site = site.map(|(project, files)| ProjectDirs { project: project.root.clone(), files: files.to_owned() });
+        let site = project.as_ref().ok().zip(files.clone());
+        let site = site.map(|(project, files)| ProjectDirs { project: project.root.clone(), files });
         if repair(&checks, site.as_ref(), &places, printer, arguments)? {
-            checks = run_checks(project, files, &places);
+            checks = run_checks(&project, files.as_deref(), &places);
             if !printer.is_json() {
                 printer.print_line("\nRepaired. Checks after the repair:\n")?;
                 print_checks(&checks, printer)?;
@@ -72,7 +73,7 @@ pub(crate) fn run_doctor(
     if printer.is_json() {
         printer.print_json(&DoctorReport { version: env!("CARGO_PKG_VERSION"), findings, checks: &checks })?;
     }
-    Ok(findings == 0)
+    Ok(if findings == 0 { ExitCode::SUCCESS } else { ExitCode::from(exit::USER) })
 }
 
 /// Shows the repairs and makes them if they are confirmed. Returns whether they were made.

@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
-use schema::files::project::{ProjectContext, ProjectError, checkout_dir, personal_project, resolve};
+use schema::files::project::ProjectError;
 use schema::tool::{LoadInput, LoadSource, ReindexInput};
 use tools::control::Control;
 use tools::engine::Engine;
@@ -14,7 +13,7 @@ use tools::error::ToolError;
 use super::arguments::{CliArguments, CliCommand, McpCommand, ServeArguments, ViewArguments};
 use super::backfill::{BackfillArguments, run_backfill};
 use super::curate::IdArgument;
-use super::doctor::{DoctorArguments, run_doctor};
+use super::doctor::run_doctor;
 use super::edit::run_edit;
 use super::export::run_export;
 use super::forget::run_forget;
@@ -42,19 +41,6 @@ use crate::http::{BearerToken, HttpAccess};
 use crate::page::PageSettings;
 use crate::serve::{Transport, serve};
 
-/// Exit status 1 tells scripts that there are problems.
-fn run_doctor_command(common: CommonArguments, arguments: &DoctorArguments) -> anyhow::Result<ExitCode> {
-    let printer = Printer::new(common.json, false);
-    let request = ProjectContext::from_environment(common.project).context("cannot determine the working directory")?;
-    let project = if common.personal { personal_project() } else { resolve(&request) };
-    let files = project.as_ref().ok().map(|project| checkout_dir(&request, project));
-    Ok(if run_doctor(&project, files.as_deref(), &printer, arguments)? {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(exit::USER)
-    })
-}
-
 /// Exit status 1 of a check tells scripts that something was found.
 fn run_team(common: CommonArguments, printer: &Printer, command: Option<TeamCommand>) -> anyhow::Result<ExitCode> {
     match command {
@@ -78,7 +64,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
     }
     let printer = Printer::new(common.json, !common.no_pager);
     let done = match command {
-        CliCommand::Doctor(arguments) => return run_doctor_command(common, &arguments),
+        CliCommand::Doctor(arguments) => return run_doctor(common, &arguments),
         CliCommand::Serve(arguments) | CliCommand::Mcp(McpCommand::Serve(arguments)) => {
             serve(&resolve_project_to_write(common)?, &serve_transport(arguments)?)
         }
