@@ -95,10 +95,7 @@ impl Printer {
             return self.print_text(&stacked(&head, rows, columns));
         }
         let mut text = format!("{STRONG}{}{STRONG:#}\n", line(&head));
-        for row in rows {
-            text.push_str(&line(&row.each_ref().map(String::as_str)));
-            text.push('\n');
-        }
+        text.extend(rows.iter().map(|row| line(&row.each_ref().map(String::as_str)) + "\n"));
         self.print_text(&text)
     }
 
@@ -181,13 +178,9 @@ pub(crate) fn hits_text(output: &SearchOutput, columns: Option<usize>) -> String
     for hit in &output.results {
         let kind = hit.kind.map_or("note", MemoryType::as_str);
         let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(INDENT.len()));
-        let mut details = String::new();
-        for detail in [&hit.date, &hit.heading].into_iter().flatten() {
-            details.push_str(&format!("  {}", clean_for_terminal(detail)));
-        }
-        for flag in &hit.flags {
-            details.push_str(&format!("  [{flag}]"));
-        }
+        let details = [&hit.date, &hit.heading].into_iter().flatten().map(|text| clean_for_terminal(text));
+        let flags = hit.flags.iter().map(|flag| format!("[{flag}]"));
+        let details: String = details.chain(flags).map(|detail| format!("  {detail}")).collect();
         let details = fit_columns(&details, room.saturating_sub(display_width(kind)));
         text.push_str(&format!("{GOOD}{:.2}{GOOD:#}  {STRONG}{kind}{STRONG:#}{details}\n", hit.score));
         push_lines(&mut text, INDENT, PLAIN, wrap(&clean_for_terminal(&hit.snippet), room));
@@ -197,9 +190,7 @@ pub(crate) fn hits_text(output: &SearchOutput, columns: Option<usize>) -> String
         text.push_str(&format!("{INDENT}{DIM}{place}{gap}{}{DIM:#}\n", hit.id));
         let code = hit.code.iter().flat_map(|code| wrap(&clean_for_terminal(code), room));
         push_lines(&mut text, INDENT, PLAIN, code);
-        if let Some(explanation) = &hit.explanation {
-            text.push_str(&format!("{INDENT}{DIM}{explanation}{DIM:#}\n"));
-        }
+        text.extend(hit.explanation.as_ref().map(|explanation| format!("{INDENT}{DIM}{explanation}{DIM:#}\n")));
     }
     text + &notice_line(output.notice.as_deref(), columns)
 }

@@ -63,9 +63,7 @@ pub(super) fn copies_text(old_databases: &[String], left: &[String]) -> String {
     if !old_databases.is_empty() {
         text.push_str(&format!("Old databases deleted too: {}\n", old_databases.join(", ")));
     }
-    for left in left {
-        text.push_str(&format!("May still contain a copy: {left}\n"));
-    }
+    text.extend(left.iter().map(|left| format!("May still contain a copy: {left}\n")));
     text
 }
 

@@ -89,9 +89,7 @@ pub(crate) fn run_scrub(engine: &mut Engine, printer: &Printer, arguments: &Scru
         for FoundSecret { path, line, label, taken_out } in &report.findings {
             text.push_str(&format!("{path}:{line}  {label}{}\n", if *taken_out { "" } else { "  (still there)" }));
         }
-        for path in &report.unreadable {
-            text.push_str(&format!("{path} is not UTF-8 and was skipped\n"));
-        }
+        text.extend(report.unreadable.iter().map(|path| format!("{path} is not UTF-8 and was skipped\n")));
         let taken = report.findings.iter().filter(|found| found.taken_out).count();
         text.push_str(&match (report.findings.len(), taken) {
             (0, _) => "No secrets found.\n".to_owned(),

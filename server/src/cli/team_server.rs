@@ -138,9 +138,7 @@ fn print_exchanged(printer: &Printer, exchanged: &Exchanged) -> anyhow::Result<(
     printer.print_value(exchanged, || {
         let Exchanged { sent, received, refused } = exchanged;
         let mut text = format!("Sent {}, received {received}.\n", count_with_unit(*sent as u64, "line"));
-        for line in refused {
-            text.push_str(&format!("Rejected by the server: {}\n", clean_for_terminal(line)));
-        }
+        text.extend(refused.iter().map(|line| format!("Rejected by the server: {}\n", clean_for_terminal(line))));
         text
     })
 }

@@ -13,7 +13,7 @@ use tools::import::{
 
 use super::auto_memory::note_folders;
 use super::transcript_folders::{TranscriptHost, is_folder_of_project, list_transcripts};
-use crate::cli::output::{DIM, Printer, STRONG};
+use crate::cli::output::{DIM, Printer, STRONG, push_lines};
 use crate::cli::terminal_text::{clean_for_terminal, count_of_memories, count_with_unit};
 
 /// The unit of sources that are not counted in files or sessions.
@@ -78,9 +78,8 @@ fn text(found: &[FoundSource]) -> String {
             unit => count_with_unit(source.count, unit),
         };
         text.push_str(&format!("{STRONG}{}{STRONG:#}  {count}{others}\n", source.program));
-        for place in source.places.iter().take(3) {
-            text.push_str(&format!("    {DIM}{}{DIM:#}\n", clean_for_terminal(&place.to_string_lossy())));
-        }
+        let places = source.places.iter().take(3).map(|place| clean_for_terminal(&place.to_string_lossy()));
+        push_lines(&mut text, "    ", DIM, places);
         let rest = source.places.len().saturating_sub(3);
         if rest > 0 {
             text.push_str(&format!("    {DIM}and {rest} more{DIM:#}\n"));

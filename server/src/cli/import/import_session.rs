@@ -101,9 +101,7 @@ impl ImportSummary {
         };
         let mut text =
             format!("{verb} {}{of_sessions} in {}\n", terminal_text::count_of_memories(total as u64), self.project);
-        for (kind, count) in &self.imported {
-            text.push_str(&format!("  {count:>7}  {kind}\n"));
-        }
+        text.extend(self.imported.iter().map(|(kind, count)| format!("  {count:>7}  {kind}\n")));
         for (count, one, several) in [
             (self.already_known, "duplicate", "duplicates"),
             (self.forgotten_before, "deleted before and skipped", "deleted before and skipped"),
