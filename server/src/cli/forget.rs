@@ -168,19 +168,14 @@ impl ForgetPlan {
         }
         let count = memory_count_text(selected.rows.len());
         if needs_all && !dry_run {
-            return Err(
-                ToolError::Invalid(format!("this would delete all memories, {count}; add --all to confirm")).into()
-            );
+            let text = format!("this would delete all memories, {count}; add --all to confirm");
+            return Err(ToolError::Invalid(text).into());
         }
         let names = engine.old_databases();
         if !printer.is_json() {
             print_preview(printer, &selected.rows)?;
-            if let Some(text) = gone.conclusions_text() {
-                printer.print_wrapped(&text)?;
-            }
-            for text in describe_leftovers(&selected, extent, old, &names) {
-                printer.print_wrapped(&text)?;
-            }
+            let leftovers = describe_leftovers(&selected, extent, old, &names);
+            gone.conclusions_text().into_iter().chain(leftovers).try_for_each(|text| printer.print_wrapped(&text))?;
         }
         if dry_run {
             *(if old == OldDatabases::Remove { &mut gone.old_databases } else { &mut gone.left }) = names;

@@ -75,16 +75,18 @@ struct UninstallReport<'r> {
     project: &'r Path,
     dry_run: bool,
     files: Vec<FileReport<'r>>,
-    memory: &'static str,
+    memory: StoreFate,
     notes: &'r [String],
 }
 
 /// The result for the memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 enum StoreFate {
     None,
     Kept,
     /// Deleted because it was empty.
+    #[serde(rename = "removed, nothing was remembered")]
     Emptied,
     Deleted,
 }
@@ -143,9 +145,8 @@ pub(crate) fn run_uninstall(
     }
     if printer.is_json() {
         let files = file_reports(&changes);
-        let report =
-            UninstallReport { project, dry_run: arguments.dry_run, files, memory: memory.name(), notes: &notes };
-        printer.print_json(&report)?;
+        let dry_run = arguments.dry_run;
+        printer.print_json(&UninstallReport { project, dry_run, files, memory, notes: &notes })?;
     } else {
         print_report(project, &places, &changes, memory, arguments, printer)?;
     }
@@ -304,15 +305,4 @@ fn print_report(
         ));
     }
     Ok(())
-}
-
-impl StoreFate {
-    fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Kept => "kept",
-            Self::Emptied => "removed, nothing was remembered",
-            Self::Deleted => "deleted",
-        }
-    }
 }

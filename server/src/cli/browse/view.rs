@@ -230,53 +230,21 @@ fn draw_bottom(frame: &mut Frame<'_>, model: &BrowseModel, area: Rect) {
 }
 
 /// The most useful keys, as many as fit.
-fn key_hints<'l>(model: &BrowseModel, columns: usize) -> Line<'l> {
-    let hints: &[(&str, &str)] = match (model.focus, model.list) {
-        _ if model.replacing.is_some() => &[("Enter", "replace"), ("/", "search"), ("Esc", "cancel")],
-        (Focus::Query, _) => {
-            &[("Enter", "read"), ("Esc", "list"), ("↑↓", "choose"), ("Ctrl-U", "clear"), ("F1", "help")]
+fn key_hints(model: &BrowseModel, columns: usize) -> Line<'static> {
+    let hints = match (model.focus, model.list) {
+        _ if model.replacing.is_some() => "Enter replace  / search  Esc cancel",
+        (Focus::Query, _) => "Enter read  Esc list  ↑↓ choose  Ctrl-U clear  F1 help",
+        (Focus::List, ListKind::Sessions) => "? help  / search  q quit  Enter memories  1 memories  3 tasks",
+        (Focus::List, ListKind::Tasks) => "? help  / search  q quit  Enter read  x close  1 memories  2 sessions",
+        (Focus::List, ListKind::Memories) => {
+            "? help  / search  q quit  Enter read  Space mark  d delete  2 sessions  3 tasks  \
+             y copy  e edit  p promote  t type  w when"
         }
-        (Focus::List, ListKind::Sessions) => {
-            &[("?", "help"), ("/", "search"), ("q", "quit"), ("Enter", "memories"), ("1", "memories"), ("3", "tasks")]
-        }
-        (Focus::List, ListKind::Tasks) => &[
-            ("?", "help"),
-            ("/", "search"),
-            ("q", "quit"),
-            ("Enter", "read"),
-            ("x", "close"),
-            ("1", "memories"),
-            ("2", "sessions"),
-        ],
-        (Focus::List, ListKind::Memories) => &[
-            ("?", "help"),
-            ("/", "search"),
-            ("q", "quit"),
-            ("Enter", "read"),
-            ("Space", "mark"),
-            ("d", "delete"),
-            ("2", "sessions"),
-            ("3", "tasks"),
-            ("y", "copy"),
-            ("e", "edit"),
-            ("p", "promote"),
-            ("t", "type"),
-            ("w", "when"),
-        ],
-        (Focus::Text, _) => &[
-            ("Esc", "back"),
-            ("↑↓", "scroll"),
-            ("←→", "others"),
-            ("y", "copy"),
-            ("e", "edit"),
-            ("d", "delete"),
-            ("p", "promote"),
-            ("?", "help"),
-        ],
+        (Focus::Text, _) => "Esc back  ↑↓ scroll  ←→ others  y copy  e edit  d delete  p promote  ? help",
     };
     let mut spans = Vec::new();
     let mut used = 0;
-    for (key, what) in hints {
+    for (key, what) in hints.split("  ").filter_map(|hint| hint.split_once(' ')) {
         let wide = display_width(key) + 1 + display_width(what) + if spans.is_empty() { 0 } else { 2 };
         if used + wide > columns {
             break;
@@ -284,7 +252,7 @@ fn key_hints<'l>(model: &BrowseModel, columns: usize) -> Line<'l> {
         if !spans.is_empty() {
             spans.push(Span::raw("  "));
         }
-        spans.extend([Span::styled((*key).to_owned(), STRONG), Span::styled(format!(" {what}"), DIM)]);
+        spans.extend([Span::styled(key, STRONG), Span::styled(format!(" {what}"), DIM)]);
         used += wide;
     }
     Line::from(spans)
