@@ -6,7 +6,6 @@ use schema::model::memory::short_id;
 use schema::tool::Evidence;
 use serde::Serialize;
 use tools::engine::{Engine, Insight};
-use tools::error::ToolError;
 
 use super::list::ListedMemory;
 use super::output::{DIM, KIND, PLAIN, Printer, notice_line, push_lines};
@@ -25,7 +24,8 @@ struct ListedInsight {
 }
 
 pub(crate) fn run_insights(engine: &mut Engine, printer: &Printer) -> anyhow::Result<()> {
-    let listed = list_insights(engine, Engine::insights)?;
+    let found = engine.insights()?;
+    let listed = list_insights(engine, found);
     printer.print_paged(&listed, |columns| match listed.is_empty() {
         true => "No preferences, conventions or patterns are recorded.\n".to_owned(),
         false => render_insights(&listed, columns.unwrap_or(PIPED_LIST_COLUMNS)),
@@ -34,7 +34,8 @@ pub(crate) fn run_insights(engine: &mut Engine, printer: &Printer) -> anyhow::Re
 
 /// Lists what `promote` may move to `MEMORY.md`.
 pub(crate) fn suggest_promotions(engine: &mut Engine, printer: &Printer) -> anyhow::Result<()> {
-    let listed = list_insights(engine, Engine::promotable)?;
+    let found = engine.promotable()?;
+    let listed = list_insights(engine, found);
     printer.print_paged(&listed, |columns| match listed.is_empty() {
         true => "Nothing to promote: every memory that is pinned or confirmed in three sessions is in MEMORY.md.\n"
             .to_owned(),
@@ -45,18 +46,14 @@ pub(crate) fn suggest_promotions(engine: &mut Engine, printer: &Printer) -> anyh
     })
 }
 
-fn list_insights(
-    engine: &mut Engine,
-    find: impl FnOnce(&mut Engine) -> Result<Vec<Insight>, ToolError>,
-) -> Result<Vec<ListedInsight>, ToolError> {
-    let found = find(engine)?;
+fn list_insights(engine: &Engine, found: Vec<Insight>) -> Vec<ListedInsight> {
     let mut locator = engine.locator();
     let listed = found.into_iter().map(|insight| ListedInsight {
         memory: ListedMemory::with_lines(&insight.row, &mut locator),
         standing: insight.standing.name(),
         evidence: insight.evidence,
     });
-    Ok(listed.collect())
+    listed.collect()
 }
 
 fn render_insights(listed: &[ListedInsight], columns: usize) -> String {

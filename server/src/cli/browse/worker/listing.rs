@@ -28,15 +28,13 @@ const LINE: usize = 400;
 const BEFORE_MATCH: usize = 60;
 
 /// The items of a list, and a notice if there are none.
-pub(super) fn find_items(
-    engine: &mut Engine,
-    request: &FindRequest,
-) -> Result<(Vec<ListItem>, Option<String>), ToolError> {
-    let query = SubstringQuery::new(&request.query);
+type FoundItems = (Vec<ListItem>, Option<String>);
+
+pub(super) fn find_items(engine: &mut Engine, request: &FindRequest) -> Result<FoundItems, ToolError> {
     match request.list {
-        ListKind::Memories => find_memories(engine, request, &query),
-        ListKind::Sessions => Ok((find_sessions(engine, request, &query)?, None)),
-        ListKind::Tasks => Ok((find_tasks(engine, request, &query)?, None)),
+        ListKind::Memories => find_memories(engine, request),
+        ListKind::Sessions => Ok((find_sessions(engine, request)?, None)),
+        ListKind::Tasks => Ok((find_tasks(engine, request)?, None)),
     }
 }
 
@@ -65,17 +63,14 @@ impl SubstringQuery {
     }
 }
 
-fn find_memories(
-    engine: &mut Engine,
-    request: &FindRequest,
-    query: &SubstringQuery,
-) -> Result<(Vec<ListItem>, Option<String>), ToolError> {
+fn find_memories(engine: &mut Engine, request: &FindRequest) -> Result<FoundItems, ToolError> {
+    let query = SubstringQuery::new(&request.query);
     let FindRequest { query: text, kind, since, session, .. } = request;
     let since_utc = since.as_ref().map(Moment::utc);
     let filter = MemoryFilter { kind: *kind, since: since_utc, session_id: session.clone(), ..MemoryFilter::default() };
     let wanted = HistoryFilter { filter, ..HistoryFilter::default() };
     let now = Moment::now();
-    let item = |row: &MemoryRow| ListItem::from_row(row, query, &now);
+    let item = |row: &MemoryRow| ListItem::from_row(row, &query, &now);
     if text.is_empty() {
         return Ok((engine.list_history(&wanted, MAX_ITEMS)?.iter().map(item).collect(), None));
     }
@@ -103,11 +98,8 @@ fn find_memories(
     Ok((items, notice))
 }
 
-fn find_sessions(
-    engine: &mut Engine,
-    request: &FindRequest,
-    query: &SubstringQuery,
-) -> Result<Vec<ListItem>, ToolError> {
+fn find_sessions(engine: &mut Engine, request: &FindRequest) -> Result<Vec<ListItem>, ToolError> {
+    let query = SubstringQuery::new(&request.query);
     let since = request.since.as_ref().map(Moment::utc);
     let wanted =
         HistoryFilter { filter: MemoryFilter { since, ..MemoryFilter::default() }, ..HistoryFilter::default() };
@@ -123,14 +115,15 @@ fn find_sessions(
 }
 
 /// Open tasks first.
-fn find_tasks(engine: &mut Engine, request: &FindRequest, query: &SubstringQuery) -> Result<Vec<ListItem>, ToolError> {
+fn find_tasks(engine: &mut Engine, request: &FindRequest) -> Result<Vec<ListItem>, ToolError> {
+    let query = SubstringQuery::new(&request.query);
     let now = Moment::now();
     let is_meant = |task: &Task| {
         query.matches(&task.row.memory.content)
             && request.since.is_none_or(|since| task.row.memory.at.unix() >= since.unix())
     };
     let tasks = engine.tasks()?.into_iter().filter(is_meant);
-    let mut items: Vec<ListItem> = tasks.map(|task| ListItem::from_task(&task, query, &now)).collect();
+    let mut items: Vec<ListItem> = tasks.map(|task| ListItem::from_task(&task, &query, &now)).collect();
     items.sort_by_key(|item| item.is_done);
     items.truncate(MAX_ITEMS);
     Ok(items)
