@@ -100,7 +100,10 @@ pub(crate) fn run_config(common: CommonArguments, printer: &Printer, command: &C
     let explained = settings::explain(&layout);
     match command {
         ConfigCommand::Show => {
-            let shown = ShownConfig::from_explained(&explained, &settings::load(&layout).sanitizer);
+            let sanitizer = settings::load(&layout).sanitizer;
+            let settings = explained.settings.iter().map(|setting| ShownSetting::from_setting(setting, &sanitizer));
+            let (disabled, problems) = (explained.is_disabled, all_problems(&explained));
+            let shown = ShownConfig { settings: settings.collect(), disabled, problems };
             printer.print_paged(&shown, |columns| render_settings(&shown, columns.unwrap_or(PIPED_SETTING_COLUMNS)))
         }
         ConfigCommand::Check => {
@@ -148,16 +151,6 @@ fn add_trusted_path(text: &str, path: &str) -> Result<String, String> {
 fn all_problems(explained: &ExplainedSettings) -> Vec<&str> {
     let files = explained.user.iter().chain([&explained.project]);
     files.flat_map(|file| &file.problems).chain(&explained.problems).map(String::as_str).collect()
-}
-
-impl<'e> ShownConfig<'e> {
-    fn from_explained(explained: &'e ExplainedSettings, sanitizer: &Sanitizer) -> Self {
-        Self {
-            settings: explained.settings.iter().map(|setting| ShownSetting::from_setting(setting, sanitizer)).collect(),
-            disabled: explained.is_disabled,
-            problems: all_problems(explained),
-        }
-    }
 }
 
 impl<'e> ShownSetting<'e> {

@@ -56,7 +56,13 @@ pub(crate) fn run_show(engine: &mut Engine, printer: &Printer, what: &str) -> an
     }
     let output = engine.get(&input)?;
     let row = input.id.as_deref().map(|id| engine.peek(id)).transpose()?.flatten();
-    let shown = ShownMemory::from_output(output, row.as_ref());
+    let memory = row.as_ref().map(|row| &row.memory);
+    let shown = ShownMemory {
+        id: memory.map(|memory| memory.id.to_string()),
+        output,
+        pinned: memory.map(|memory| memory.attributes.pinned),
+        importance: memory.and_then(|memory| memory.attributes.importance),
+    };
     printer.print_paged(&shown, |columns| render_memory(&shown, columns))
 }
 
@@ -108,17 +114,6 @@ fn render_content(content: &str, columns: Option<usize>) -> String {
     match columns {
         Some(columns) => wrap(&content, columns).join("\n"),
         None => content,
-    }
-}
-
-impl ShownMemory {
-    fn from_output(output: GetOutput, row: Option<&MemoryRow>) -> Self {
-        Self {
-            id: row.map(|row| row.memory.id.to_string()),
-            output,
-            pinned: row.map(|row| row.memory.attributes.pinned),
-            importance: row.and_then(|row| row.memory.attributes.importance),
-        }
     }
 }
 

@@ -148,10 +148,8 @@ pub(super) struct OpenedItem {
 
 impl ListItem {
     pub(super) fn memory_type(&self) -> Option<MemoryType> {
-        match self.kind {
-            ItemKind::Memory(kind) => Some(kind),
-            ItemKind::Note | ItemKind::Session => None,
-        }
+        let ItemKind::Memory(kind) = self.kind else { return None };
+        Some(kind)
     }
 
     pub(super) fn reference(&self) -> ItemRef {

@@ -114,11 +114,10 @@ impl WorkerThread {
 
 impl BrowseRequest {
     fn replaces(&self, earlier: &Self) -> bool {
-        match (self, earlier) {
-            (Self::Find(_), Self::Find(_)) => true,
-            (Self::Open { .. }, Self::Open { mode, .. }) => *mode == ReadMode::Preview,
-            _ => false,
-        }
+        matches!(
+            (self, earlier),
+            (Self::Find(_), Self::Find(_)) | (Self::Open { .. }, Self::Open { mode: ReadMode::Preview, .. })
+        )
     }
 
     fn is_change(&self) -> bool {
