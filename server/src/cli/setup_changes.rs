@@ -12,14 +12,6 @@ use crate::setup::setup_diff::unified_diff;
 /// The number of files of a folder from which on the list has only the folder.
 const MIN_GROUPED: usize = 3;
 
-/// One line of the list.
-#[derive(Debug, PartialEq, Eq)]
-struct SummaryLine {
-    kind: &'static str,
-    path: String,
-    about: String,
-}
-
 /// Prints the changed files, and with `diff` their changed lines.
 pub(super) fn show_changes(printer: &Printer, changes: &[FileChange], diff: bool) -> anyhow::Result<()> {
     printer.print_text(&render_changes(changes, terminal_columns().unwrap_or(usize::MAX)))?;
@@ -49,9 +41,9 @@ pub(super) fn confirm_changes(
 /// One line for each file that changes. Many files of one folder share a line.
 fn render_changes(changes: &[FileChange], columns: usize) -> String {
     let lines = summary_lines(changes);
-    let paths = lines.iter().map(|line| display_width(&line.path)).max().unwrap_or_default();
+    let paths = lines.iter().map(|(_, path, _)| display_width(path)).max().unwrap_or_default();
     let mut text = String::from("\n");
-    for SummaryLine { kind, path, about } in &lines {
+    for (kind, path, about) in &lines {
         let about_width = display_width(about) + 2;
         let before = 2 + 9;
         if before + paths + about_width <= columns {
@@ -69,21 +61,22 @@ fn render_diffs(changes: &[FileChange]) -> String {
     changed.map(|change| format!("\n{}", unified_diff(change))).collect()
 }
 
-fn summary_lines(changes: &[FileChange]) -> Vec<SummaryLine> {
-    let mut lines: Vec<SummaryLine> = Vec::new();
+/// The kind of each change, its path, and what is in the file.
+fn summary_lines(changes: &[FileChange]) -> Vec<(&'static str, String, String)> {
+    let mut lines = Vec::new();
     let changed: Vec<&FileChange> = changes.iter().filter(|change| !change.is_unchanged()).collect();
     let same_folder = |a: &FileChange, b: &FileChange| {
         folder(&a.display_path) == folder(&b.display_path) && (a.kind(), &a.about) == (b.kind(), &b.about)
     };
     for (at, change) in changed.iter().enumerate() {
         let alike = changed.iter().filter(|other| same_folder(change, other)).count();
+        let kind = if change.kind() == "created" { "new" } else { change.kind() };
         if alike < MIN_GROUPED || folder(&change.display_path).is_empty() {
-            let path = change.display_path.clone();
-            lines.push(SummaryLine { kind: kind_name(change), path, about: change.about.clone() });
+            lines.push((kind, change.display_path.clone(), change.about.clone()));
         } else if !changed[..at].iter().any(|earlier| same_folder(earlier, change)) {
             let path = format!("{}/", folder(&change.display_path));
             let about = format!("{} with {}", count_with_unit(alike as u64, "file"), change.about);
-            lines.push(SummaryLine { kind: kind_name(change), path, about });
+            lines.push((kind, path, about));
         }
     }
     lines
@@ -91,13 +84,6 @@ fn summary_lines(changes: &[FileChange]) -> Vec<SummaryLine> {
 
 fn folder(path: &str) -> &str {
     path.rfind(['/', '\\']).map_or("", |end| &path[..end])
-}
-
-fn kind_name(change: &FileChange) -> &'static str {
-    match change.kind() {
-        "created" => "new",
-        kind => kind,
-    }
 }
 
 #[cfg(test)]
