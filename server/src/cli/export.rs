@@ -64,28 +64,26 @@ pub(crate) fn run_export(engine: &mut Engine, arguments: ExportArguments) -> any
     if rows.is_empty() {
         exit::print_status("No memories match; the export is empty");
     }
-    match out {
-        None => match write_export(&mut io::stdout().lock(), format, &rows, &notes) {
+    let Some(path) = out else {
+        return match write_export(&mut io::stdout().lock(), format, &rows, &notes) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("cannot write the memories"),
             _ => Ok(()),
-        },
-        Some(path) => {
-            let place = path.display().to_string();
-            // Renames a temporary file, so that an old export stays until the new one is complete.
-            let mut name = path.file_name().unwrap_or_default().to_owned();
-            name.push(format!(".{}.tmp", std::process::id()));
-            let temporary = path.with_file_name(name);
-            let file = options_for_private().create(true).truncate(true).open(&temporary);
-            let written = file.and_then(|mut file| write_export(&mut file, format, &rows, &notes));
-            let moved = written.and_then(|()| std::fs::rename(&temporary, &path));
-            if moved.is_err() {
-                let _ = std::fs::remove_file(&temporary);
-            }
-            moved.map_err(|cause| ToolError::Unavailable(format!("cannot write {place}: {cause}")))?;
-            exit::print_status(&format!("wrote {} to {place}", memory_count_text(rows.len())));
-            Ok(())
-        }
+        };
+    };
+    let place = path.display().to_string();
+    // Renames a temporary file, so that an old export stays until the new one is complete.
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let file = options_for_private().create(true).truncate(true).open(&temporary);
+    let written = file.and_then(|mut file| write_export(&mut file, format, &rows, &notes));
+    let moved = written.and_then(|()| std::fs::rename(&temporary, &path));
+    if moved.is_err() {
+        let _ = std::fs::remove_file(&temporary);
     }
+    moved.map_err(|cause| ToolError::Unavailable(format!("cannot write {place}: {cause}")))?;
+    exit::print_status(&format!("wrote {} to {place}", memory_count_text(rows.len())));
+    Ok(())
 }
 
 /// Writes memories, each with the notes about it.

@@ -201,21 +201,21 @@ fn ask_about_all(
         printer.print_text(&format!("\n{}", listed.text(&format!("{}/{total}  ", at + 1), columns)))?;
         loop {
             let can_be_shared = candidate.kind.asks_whether_it_holds() && engine.may_share(&candidate.older)?;
-            match ask_one(&choices(candidate.kind, can_be_shared))? {
-                None => return printer.print_line("The rest stays for the next review."),
-                Some(answer) => match carry_out(engine, candidate, answer) {
-                    Ok(Some(done)) => {
-                        printer.print_wrapped(&done)?;
-                        // Sharing leaves the question open.
-                        if answer != ReviewAnswer::Share {
-                            break;
-                        }
+            let Some(answer) = ask_one(&choices(candidate.kind, can_be_shared))? else {
+                return printer.print_line("The rest stays for the next review.");
+            };
+            match carry_out(engine, candidate, answer) {
+                Ok(Some(done)) => {
+                    printer.print_wrapped(&done)?;
+                    // Sharing leaves the question open.
+                    if answer != ReviewAnswer::Share {
+                        break;
                     }
-                    Ok(None) => {}
-                    Err(error) => match error.downcast_ref::<ToolError>() {
-                        Some(ToolError::Invalid(reason)) => printer.print_wrapped(&clean_for_terminal(reason))?,
-                        _ => return Err(error),
-                    },
+                }
+                Ok(None) => {}
+                Err(error) => match error.downcast_ref::<ToolError>() {
+                    Some(ToolError::Invalid(reason)) => printer.print_wrapped(&clean_for_terminal(reason))?,
+                    _ => return Err(error),
                 },
             }
         }
