@@ -35,7 +35,7 @@ use crate::dispatcher::{Dispatcher, ReadNeed};
 use crate::message;
 use notifications::Subscriptions;
 use resources::ResourceUri;
-use tool_call::{ToolCall, ToolOutput};
+use tool_call::ToolOutput;
 
 /// The field of `_meta` with which a client asks for links to hits.
 const LINKS: &str = "jikime-memory/links";
@@ -72,11 +72,10 @@ impl McpServer {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<ToolOutput, ToolError> {
-        let call = ToolCall::parse(tool, request.arguments.unwrap_or_default())?;
         let (progress, progress_receiver) = watch::channel(None);
         let token = context.meta.get_progress_token();
         let answered = async {
-            let called = call.run(&self.dispatcher, progress);
+            let called = tool_call::call_tool(tool, request.arguments.unwrap_or_default(), &self.dispatcher, progress);
             // While the call waits, the host gets progress.
             let reporting = async {
                 if let Some(token) = token {
@@ -89,19 +88,13 @@ impl McpServer {
             };
             tokio::join!(called, reporting).0
         };
-        self.unless_cancelled(context, answered).await
-    }
-
-    /// Runs `work` until the host cancels the request. If the server is ending, `work` is finished.
-    async fn unless_cancelled<T>(
-        &self,
-        context: &RequestContext<RoleServer>,
-        work: impl Future<Output = Result<T, ToolError>>,
-    ) -> Result<T, ToolError> {
-        let mut work = pin!(work);
+        let mut answered = pin!(answered);
         tokio::select! {
-            done = &mut work => done,
-            () = context.ct.cancelled() => if self.ending.is_cancelled() { work.await } else { Err(ToolError::Interrupted) },
+            output = &mut answered => output,
+            () = context.ct.cancelled() => {
+                // While the server is ending, calls are finished.
+                if self.ending.is_cancelled() { answered.await } else { Err(ToolError::Interrupted) }
+            }
         }
     }
 }

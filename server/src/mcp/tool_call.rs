@@ -15,16 +15,6 @@ use tools::search::{Asker, append_notice};
 use crate::dispatcher::{Dispatcher, ReadNeed};
 use crate::request::{ProgressSender, SaveRequest, Work};
 
-#[derive(Debug)]
-pub(super) enum ToolCall {
-    Search(SearchInput),
-    Get(GetInput),
-    Load(LoadInput),
-    Save(SaveInput),
-    Stats,
-    Reindex(ReindexInput),
-}
-
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum ToolOutput {
@@ -36,47 +26,43 @@ pub(super) enum ToolOutput {
     Reindex(ReindexOutput),
 }
 
-impl ToolCall {
-    /// Parses the arguments of a tool.
-    pub(super) fn parse(tool: Tool, arguments: Map<String, Value>) -> Result<Self, ToolError> {
-        Ok(match tool {
-            Tool::Search => Self::Search(parse_arguments(arguments)?),
-            Tool::Get => Self::Get(parse_arguments(arguments)?),
-            Tool::Load => Self::Load(parse_arguments(arguments)?),
-            Tool::Save => Self::Save(parse_arguments(arguments)?),
-            Tool::Stats => {
-                let StatsInput {} = parse_arguments(arguments)?;
-                Self::Stats
-            }
-            Tool::Reindex => Self::Reindex(parse_arguments(arguments)?),
-        })
-    }
-
-    /// Runs the call. Progress goes to `progress`, which is closed before the result is returned.
-    pub(super) async fn run(self, dispatcher: &Dispatcher, progress: ProgressSender) -> Result<ToolOutput, ToolError> {
-        Ok(match self {
-            Self::Search(input) => ToolOutput::Search(run_search(input, dispatcher, progress).await?),
-            Self::Get(input) => {
-                let need = if input.id.is_some() { ReadNeed::CaughtUpIndex } else { ReadNeed::OpenStore };
-                let get = move |engine: &mut Engine, _: Control<'_>| {
-                    let output = engine.get(&input)?;
-                    engine.compact_details(output)
-                };
-                ToolOutput::Get(Box::new(dispatcher.read(need, Some(progress), get).await?))
-            }
-            Self::Load(input) => ToolOutput::Load(
-                dispatcher.read(ReadNeed::OpenStore, Some(progress), move |engine, _| engine.load(&input)).await?,
-            ),
-            Self::Save(input) => {
-                drop(progress);
-                ToolOutput::Save(dispatcher.write(|reply| Work::Save(SaveRequest::Tool { input, reply })).await?)
-            }
-            Self::Stats => ToolOutput::Stats(Box::new(read_stats(dispatcher, Some(progress)).await?)),
-            Self::Reindex(input) => {
-                ToolOutput::Reindex(dispatcher.write(|reply| Work::Reindex { input, progress, reply }).await?)
-            }
-        })
-    }
+/// Calls a tool. Progress goes to `progress`, which is closed before the result is returned.
+pub(super) async fn call_tool(
+    tool: Tool,
+    arguments: Map<String, Value>,
+    dispatcher: &Dispatcher,
+    progress: ProgressSender,
+) -> Result<ToolOutput, ToolError> {
+    Ok(match tool {
+        Tool::Search => ToolOutput::Search(run_search(parse_arguments(arguments)?, dispatcher, progress).await?),
+        Tool::Get => {
+            let input: GetInput = parse_arguments(arguments)?;
+            let need = if input.id.is_some() { ReadNeed::CaughtUpIndex } else { ReadNeed::OpenStore };
+            let get = move |engine: &mut Engine, _: Control<'_>| {
+                let output = engine.get(&input)?;
+                engine.compact_details(output)
+            };
+            ToolOutput::Get(Box::new(dispatcher.read(need, Some(progress), get).await?))
+        }
+        Tool::Load => {
+            let input: LoadInput = parse_arguments(arguments)?;
+            let load = move |engine: &mut Engine, _: Control<'_>| engine.load(&input);
+            ToolOutput::Load(dispatcher.read(ReadNeed::OpenStore, Some(progress), load).await?)
+        }
+        Tool::Save => {
+            drop(progress);
+            let input: SaveInput = parse_arguments(arguments)?;
+            ToolOutput::Save(dispatcher.write(|reply| Work::Save(SaveRequest::Tool { input, reply })).await?)
+        }
+        Tool::Stats => {
+            let StatsInput {} = parse_arguments(arguments)?;
+            ToolOutput::Stats(Box::new(read_stats(dispatcher, Some(progress)).await?))
+        }
+        Tool::Reindex => {
+            let input: ReindexInput = parse_arguments(arguments)?;
+            ToolOutput::Reindex(dispatcher.write(|reply| Work::Reindex { input, progress, reply }).await?)
+        }
+    })
 }
 
 async fn run_search(
