@@ -1,17 +1,15 @@
 //! Notifies open pages when the store changes, and ends the server when no page is open any more.
 
 use std::convert::Infallible;
-use std::fs;
-use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures_core::Stream;
-use schema::files::database::side_file;
+use schema::files::file_stamp::FileStamp;
 use schema::files::layout::Layout;
 use tokio::sync::mpsc;
 
@@ -25,11 +23,9 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// The events of one page: one for each change of the store.
 pub(super) async fn stream(State(page): State<PageHandle>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let mut changes = page.0.open_pages.changes();
-    let (open, stop) = (page.0.open_pages.open(), page.0.stop.clone());
+    let (mut changes, stop) = (page.0.open_pages.open(), page.0.stop.clone());
     let (events, received) = mpsc::channel(1);
     tokio::spawn(async move {
-        let _open = open;
         // Browsers ignore an event without data.
         let changed = || Event::default().event("change").data("store");
         while let Ok(()) = tokio::select! {
@@ -82,9 +78,7 @@ pub(super) async fn watch_store(page: PageHandle) {
     }
 }
 
-/// The sizes and times of `memory.db` and its write-ahead log.
-fn rows_state(layout: &Layout) -> [Option<(u64, SystemTime)>; 2] {
-    let of = |path: &Path| fs::metadata(path).ok().and_then(|found| Some((found.len(), found.modified().ok()?)));
-    let rows = layout.memory_db();
-    [of(&rows), of(&side_file(&rows, "-wal"))]
+/// The stamps of `memory.db` and its write-ahead log.
+fn rows_state(layout: &Layout) -> [Option<FileStamp>; 2] {
+    ["memory.db", "memory.db-wal"].map(|name| FileStamp::read(&layout.store_path(name)))
 }

@@ -12,65 +12,43 @@ const UNUSED: Duration = Duration::from_mins(15);
 pub(super) struct OpenPages {
     /// [`UNUSED`], except in tests.
     unused: Duration,
-    /// Grows with each change.
+    /// Grows with each change. Each open page has a receiver.
     changes: watch::Sender<u64>,
-    count: watch::Sender<usize>,
     last_use: Mutex<Instant>,
 }
 
-/// Counts a page while it is open.
-pub(super) struct OpenPage(watch::Sender<usize>);
-
 impl OpenPages {
     pub(super) fn new() -> Self {
-        Self {
-            unused: UNUSED,
-            changes: watch::Sender::new(0),
-            count: watch::Sender::new(0),
-            last_use: Mutex::new(Instant::now()),
-        }
+        Self { unused: UNUSED, changes: watch::Sender::new(0), last_use: Mutex::new(Instant::now()) }
     }
 
     pub(super) fn note_use(&self) {
         *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Counts a page until the result is dropped.
-    pub(super) fn open(&self) -> OpenPage {
-        self.count.send_modify(|count| *count += 1);
-        OpenPage(self.count.clone())
-    }
-
     pub(super) fn is_any_open(&self) -> bool {
-        *self.count.borrow() > 0
+        self.changes.receiver_count() > 0
     }
 
     pub(super) fn report_change(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
 
-    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+    /// Opens a page, which gets changes and is open until the result is dropped.
+    pub(super) fn open(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
     /// Returns once no page was open and no request came for [`UNUSED`].
     pub(super) async fn wait_until_unused(&self) {
-        let mut count = self.count.subscribe();
         loop {
-            // The sender lives as long as this value.
-            let _ = count.wait_for(|count| *count == 0).await;
+            self.changes.closed().await;
             let unused = self.last_use.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
             if unused >= self.unused && !self.is_any_open() {
                 return;
             }
             sleep(self.unused.saturating_sub(unused)).await;
         }
-    }
-}
-
-impl Drop for OpenPage {
-    fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
     }
 }
 
