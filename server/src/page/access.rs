@@ -73,27 +73,21 @@ impl PageAccess {
         format!("jikime_view_{}", self.port)
     }
 
-    fn is_own_host(&self, headers: &HeaderMap) -> bool {
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-        self.hosts().iter().any(|own| own == host)
-    }
-
     fn hosts(&self) -> [String; 2] {
         ["127.0.0.1", "localhost"].map(|name| format!("{name}:{}", self.port))
     }
 
     /// Whether a request comes from a page of this server, or is typed into the address bar.
     fn is_own_page(&self, request: &Request) -> bool {
-        let text = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
-        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        let is_own_site = match text("sec-fetch-site") {
+        let is_read = is_read(request);
+        let is_own_site = match header_text(request, "sec-fetch-site") {
             Some("same-origin") => true,
             Some("none") => is_read,
             // A link on another page leads here without a cookie.
-            Some(_) => is_read && text("sec-fetch-mode") == Some("navigate"),
+            Some(_) => is_read && header_text(request, "sec-fetch-mode") == Some("navigate"),
             None => true,
         };
-        let is_own_origin = match text("origin") {
+        let is_own_origin = match header_text(request, "origin") {
             Some(origin) => self.hosts().iter().any(|host| origin == format!("http://{host}")),
             None => is_read,
         };
@@ -102,30 +96,33 @@ impl PageAccess {
 
     /// Whether a request asks for a whole page, not for a part of it or for data.
     pub(super) fn is_page(&self, request: &Request) -> bool {
-        let inside = request.uri().path().strip_prefix(&self.base()).unwrap_or_default();
         let is_part = request.uri().query().unwrap_or_default().split('&').any(|field| field.starts_with("part="));
-        *request.method() == Method::GET && !is_part && !inside.starts_with("/api/")
+        *request.method() == Method::GET && !is_part && !self.path_of(request).starts_with("/api/")
+    }
+
+    /// The path of a request below the one before all paths.
+    fn path_of<'r>(&self, request: &'r Request) -> &'r str {
+        request.uri().path().strip_prefix(&self.base()).unwrap_or_default()
     }
 
     /// Returns the reason to refuse a request, if there is one.
     pub(super) fn refusal(&self, request: &Request) -> Option<(StatusCode, &'static str)> {
-        if !self.is_own_host(request.headers()) {
+        let host = header_text(request, "host").unwrap_or_default();
+        if !self.hosts().iter().any(|own| own == host) {
             return Some((StatusCode::MISDIRECTED_REQUEST, "unknown host"));
         }
         if !self.is_own_page(request) {
             return Some((StatusCode::FORBIDDEN, "requests of other pages are refused"));
         }
-        let inside = request.uri().path().strip_prefix(&self.base()).unwrap_or_default();
-        if matches!(inside, "/" | "/enter" | "/static/view.css" | "/static/view.js" | "/static/icon.svg") {
+        if matches!(self.path_of(request), "/" | "/enter" | "/static/view.css" | "/static/view.js" | "/static/icon.svg")
+        {
             return None;
         }
         if !self.is_known(request.headers()) {
             return Some((StatusCode::UNAUTHORIZED, "run `jikime-memory view` and open the address that it prints"));
         }
-        let given = request.headers().get(FORM_TOKEN).and_then(|value| value.to_str().ok());
-        let has_form_token = given.is_some_and(|given| is_same(given, &self.form_token));
-        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        (!is_read && !has_form_token)
+        let has_form_token = header_text(request, FORM_TOKEN).is_some_and(|given| is_same(given, &self.form_token));
+        (!is_read(request) && !has_form_token)
             .then_some((StatusCode::FORBIDDEN, "the token of forms is missing; reload the page"))
     }
 }
@@ -144,6 +141,14 @@ pub(super) fn protect(mut response: Response) -> Response {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+fn header_text<'r>(request: &'r Request, name: &str) -> Option<&'r str> {
+    request.headers().get(name)?.to_str().ok()
+}
+
+fn is_read(request: &Request) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD)
 }
 
 fn is_same(a: &str, b: &str) -> bool {
