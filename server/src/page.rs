@@ -156,7 +156,7 @@ async fn check(
     let response = next.run(request).await;
     let text = response.extensions().get::<ErrorText>().filter(|_| is_whole_page).cloned();
     protect(match text {
-        Some(ErrorText(text)) => (response.status(), html::error(&page, language, &text)).into_response(),
+        Some(ErrorText(text)) => (response.status(), html::error(page, language, &text)).into_response(),
         None => response,
     })
 }

@@ -7,7 +7,6 @@ use axum::Form;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use schema::model::memory::MemoryType;
 use schema::settings::{SettingsOwner, toml_literal};
 use schema::store::MemoryRow;
 use serde::{Deserialize, Serialize};
@@ -15,8 +14,8 @@ use tools::curation::scrub::ScrubScope;
 use tools::engine::{Engine, OldDatabases, REVIEW_PAUSE_DAYS, ShareOptions, TeamOutcome};
 use tools::error::ToolError;
 
-use super::content::digest_of;
 use super::content::review::candidate;
+use super::content::{digest_of, memory_type};
 use super::language::Language;
 use super::state::{PageError, PageHandle};
 use crate::cli::config_set::write_project_setting;
@@ -86,7 +85,7 @@ pub(super) async fn act(State(page): State<PageHandle>, language: Language, Form
 
 impl PageHandle {
     async fn forget(&self, form: ActionForm, language: Language) -> Result<ActionDone, PageError> {
-        let found = self.read(ReadNeed::OpenStore, move |engine| {
+        let found = self.read(ReadNeed::OpenStore, move |engine, _| {
             engine.store().require_writable()?;
             if !form.other.is_empty() {
                 form.seen_row(engine, &form.other, &form.seen_other, language)?;
@@ -104,8 +103,7 @@ impl PageHandle {
 
     fn undo(&self, id: &str, language: Language) -> Result<ActionDone, PageError> {
         if !self.0.deletions.undo(id) {
-            let text = language.of("there is no deletion to undo any more", "되돌릴 삭제가 없습니다");
-            return Err(PageError(ToolError::Invalid(text.to_owned())));
+            return Err(language.invalid("there is no deletion to undo any more", "되돌릴 삭제가 없습니다").into());
         }
         self.0.open_pages.report_change();
         Ok(ActionDone::with_message(language.of("It is back.", "되돌렸습니다.")))
@@ -140,18 +138,17 @@ impl ActionForm {
     /// Returns a memory, given by the beginning of its id, unless it was changed since the person saw it.
     fn seen_row(&self, engine: &mut Engine, id: &str, seen: &str, language: Language) -> Result<MemoryRow, ToolError> {
         if id.trim().is_empty() {
-            return Err(ToolError::Invalid(language.of("the id is missing", "id가 없습니다").to_owned()));
+            return Err(language.invalid("the id is missing", "id가 없습니다"));
         }
         let id = engine.resolve_id(id)?;
         let missing =
             || ToolError::NotFound(format!("there is no memory with the id {id:?}; it may have been deleted"));
         let row = engine.peek(&id)?.ok_or_else(missing)?;
         if !seen.is_empty() && digest_of(&row) != seen {
-            let text = language.of(
+            return Err(language.invalid(
                 "it was changed meanwhile; copy your text, reload, and try again",
                 "그사이 기억이 바뀌었습니다. 쓰던 내용을 복사하고 새로 고침한 뒤 다시 시도하세요",
-            );
-            return Err(ToolError::Invalid(text.to_owned()));
+            ));
         }
         Ok(row)
     }
@@ -172,8 +169,7 @@ impl ActionForm {
         };
         let id = row.memory.id.to_string();
         if hidden.contains(&id) || other.as_ref().is_some_and(|other| hidden.contains(other)) {
-            let text = language.of("it is being deleted; undo that first", "삭제하는 중입니다. 먼저 되돌리세요");
-            return Err(ToolError::Invalid(text.to_owned()));
+            return Err(language.invalid("it is being deleted; undo that first", "삭제하는 중입니다. 먼저 되돌리세요"));
         }
         self.act_on(engine, &row, other.as_deref(), language)
     }
@@ -192,7 +188,7 @@ impl ActionForm {
             "pin" => engine.set_pinned(id, true).map(|_| language.of("Pinned.", "고정했습니다."))?,
             "unpin" => engine.set_pinned(id, false).map(|_| language.of("Unpinned.", "고정을 해제했습니다."))?,
             "promote" => {
-                engine.promote(id, self.promoted_type()?)?;
+                engine.promote(id, memory_type(&self.kind)?)?;
                 language.of("It is in MEMORY.md now.", "MEMORY.md로 옮겼습니다.")
             }
             "supersede" => {
@@ -280,14 +276,11 @@ impl ActionForm {
 
     /// The text of the form, with the line ends of a log.
     fn new_text(&self, language: Language) -> Result<String, ToolError> {
-        let empty = language
-            .of("the text is empty; Delete removes the memory", "본문이 비어 있습니다. 지우려면 삭제를 누르세요");
+        let empty = "the text is empty; Delete removes the memory";
         let text = self.text.replace("\r\n", "\n");
-        if text.trim().is_empty() { Err(ToolError::Invalid(empty.to_owned())) } else { Ok(text) }
-    }
-
-    fn promoted_type(&self) -> Result<Option<MemoryType>, ToolError> {
-        let unknown = |_| ToolError::Invalid(format!("unknown type of memory {:?}", self.kind));
-        (!self.kind.is_empty()).then(|| self.kind.parse().map_err(unknown)).transpose()
+        match text.trim().is_empty() {
+            true => Err(language.invalid(empty, "본문이 비어 있습니다. 지우려면 삭제를 누르세요")),
+            false => Ok(text),
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! The contents of the page as JSON, only for reading. docs/reference/openapi.json describes it.
 
+use std::collections::HashSet;
+
 use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::header;
@@ -8,6 +10,7 @@ use axum::routing::get;
 use chrono::NaiveDate;
 use schema::privacy::output_text::clean_json;
 use serde::{Deserialize, Serialize};
+use tools::engine::Engine;
 use tools::error::ToolError;
 
 use super::content::{health, history, memory, search::SearchForm};
@@ -26,31 +29,35 @@ pub(super) fn router() -> Router<PageHandle> {
         .route("/stats", get(stats))
 }
 
-fn json(value: &impl Serialize) -> Response {
-    let cleaned = serde_json::to_value(value).map(clean_json).unwrap_or_default();
-    ([(header::CONTENT_TYPE, "application/json")], cleaned.to_string()).into_response()
+/// The result of a read as JSON.
+async fn json<T: Serialize + Send + 'static>(
+    page: &PageHandle,
+    need: ReadNeed,
+    read: impl FnOnce(&mut Engine, &HashSet<String>) -> Result<T, ToolError> + Send + 'static,
+) -> Result<Response, PageError> {
+    let found = page.read(need, read).await?;
+    let cleaned = serde_json::to_value(found).map(clean_json).unwrap_or_default();
+    Ok(([(header::CONTENT_TYPE, "application/json")], cleaned.to_string()).into_response())
 }
 
 async fn search(State(page): State<PageHandle>, Query(form): Query<SearchForm>) -> Result<Response, PageError> {
-    let hidden = page.0.deletions.hidden();
-    Ok(json(&page.read(ReadNeed::CaughtUpIndex, move |engine| form.answer(engine, &hidden)).await?))
+    json(&page, ReadNeed::CaughtUpIndex, move |engine, hidden| form.answer(engine, hidden)).await
 }
 
 async fn memory_by_id(State(page): State<PageHandle>, Path(id): Path<String>) -> Result<Response, PageError> {
-    Ok(json(&page.read(ReadNeed::CaughtUpIndex, move |engine| memory::open(engine, &id)).await?))
+    json(&page, ReadNeed::CaughtUpIndex, move |engine, _| memory::open(engine, &id)).await
 }
 
 async fn citation(State(page): State<PageHandle>, Path(id): Path<String>) -> Result<Response, PageError> {
-    Ok(json(&page.read(ReadNeed::OpenStore, move |engine| memory::cite(engine, &id)).await?))
+    json(&page, ReadNeed::OpenStore, move |engine, _| memory::cite(engine, &id)).await
 }
 
 async fn sessions(State(page): State<PageHandle>) -> Result<Response, PageError> {
-    Ok(json(&page.read(ReadNeed::OpenStore, history::sessions).await?))
+    json(&page, ReadNeed::OpenStore, |engine, _| history::sessions(engine)).await
 }
 
 async fn session(State(page): State<PageHandle>, Path(id): Path<String>) -> Result<Response, PageError> {
-    let hidden = page.0.deletions.hidden();
-    Ok(json(&page.read(ReadNeed::OpenStore, move |engine| history::session(engine, &id, &hidden)).await?))
+    json(&page, ReadNeed::OpenStore, move |engine, hidden| history::session(engine, &id, hidden)).await
 }
 
 #[derive(Deserialize)]
@@ -59,19 +66,17 @@ struct TimelineQuery {
 }
 
 async fn timeline(State(page): State<PageHandle>, Query(query): Query<TimelineQuery>) -> Result<Response, PageError> {
-    let hidden = page.0.deletions.hidden();
     let wrong = |_| ToolError::Invalid("before is a date such as 2026-01-28".to_owned());
     let before: Option<NaiveDate> = query.before.map(|before| before.parse().map_err(wrong)).transpose()?;
-    Ok(json(&page.read(ReadNeed::OpenStore, move |engine| history::timeline(engine, before, &hidden)).await?))
+    json(&page, ReadNeed::OpenStore, move |engine, hidden| history::timeline(engine, before, hidden)).await
 }
 
 async fn tasks(State(page): State<PageHandle>) -> Result<Response, PageError> {
-    let hidden = page.0.deletions.hidden();
-    Ok(json(&page.read(ReadNeed::OpenStore, move |engine| history::tasks(engine, &hidden)).await?))
+    json(&page, ReadNeed::OpenStore, history::tasks).await
 }
 
 async fn stats(State(page): State<PageHandle>) -> Result<Response, PageError> {
-    Ok(json(&page.read(ReadNeed::OpenStore, health::growth).await?))
+    json(&page, ReadNeed::OpenStore, |engine, _| health::growth(engine)).await
 }
 
 #[cfg(test)]

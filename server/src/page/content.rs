@@ -11,6 +11,7 @@ use schema::model::memory::{MemoryId, MemoryType, content_hash};
 use schema::model::moment::Moment;
 use schema::store::MemoryRow;
 use serde::Serialize;
+use tools::error::ToolError;
 
 /// Characters of a text in a list.
 const EXCERPT: usize = 300;
@@ -79,6 +80,12 @@ fn beginning(text: &str) -> String {
 /// A date and a time in minutes.
 fn minute(at: &Moment) -> String {
     at.local_second().replace('T', " ")[..16].to_owned()
+}
+
+/// The type with this name. An empty name is no type.
+pub(in crate::page) fn memory_type(name: &str) -> Result<Option<MemoryType>, ToolError> {
+    let unknown = |_| ToolError::Invalid(format!("unknown type of memory {name:?}"));
+    (!name.is_empty()).then(|| name.parse().map_err(unknown)).transpose()
 }
 
 /// Returns the digest of what a person decides by: the text of a memory, and what replaced it.

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
+use tools::error::ToolError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Language {
@@ -19,6 +20,11 @@ impl Language {
             Self::English => english,
             Self::Korean => korean,
         }
+    }
+
+    /// An error of the user in this language.
+    pub(super) fn invalid(self, english: &str, korean: &str) -> ToolError {
+        ToolError::Invalid(self.of(english, korean).to_owned())
     }
 
     /// The tag for HTML.

@@ -1,5 +1,6 @@
 //! The state that all requests share, their way to the engine, and errors as answers.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,12 +57,14 @@ impl PageHandle {
         self.0.project.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
+    /// Runs a read with the ids of memories that are being deleted, which lists do not show.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         need: ReadNeed,
-        work: impl FnOnce(&mut Engine) -> Result<T, ToolError> + Send + 'static,
+        work: impl FnOnce(&mut Engine, &HashSet<String>) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, PageError> {
-        Ok(self.0.dispatcher.read(need, None, |engine, _| work(engine)).await?)
+        let hidden = self.0.deletions.hidden();
+        Ok(self.0.dispatcher.read(need, None, move |engine, _| work(engine, &hidden)).await?)
     }
 
     pub(super) async fn change<T: Send + 'static>(

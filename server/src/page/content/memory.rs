@@ -2,7 +2,7 @@
 
 use schema::host::session_context::given_memories;
 use schema::log::log_file;
-use schema::model::memory::MemoryType;
+use schema::model::memory::{MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::sharing::SharedState;
 use schema::privacy::output_text::clean_text;
@@ -165,23 +165,27 @@ impl AboutMemory {
 /// The memories that replaced one another, without this one.
 fn chain(engine: &mut Engine, row: &MemoryRow) -> Result<Vec<MemoryItem>, ToolError> {
     let mut seen = vec![row.memory.id.clone()];
-    let mut newer = Vec::new();
-    let mut at = row.superseded_by.clone();
-    while let Some(id) = at.take().filter(|id| !seen.contains(id) && seen.len() < CHAIN) {
-        let Some(next) = engine.peek(id.as_str())? else { break };
+    let newer = follow(engine, row, &mut seen, CHAIN, |row| row.superseded_by.clone())?;
+    let older = follow(engine, row, &mut seen, 2 * CHAIN, |row| row.memory.attributes.supersedes.clone())?;
+    Ok(newer.into_iter().rev().chain(older).collect())
+}
+
+/// The memories to which `next` leads, until `most` memories were `seen`.
+fn follow(
+    engine: &mut Engine,
+    from: &MemoryRow,
+    seen: &mut Vec<MemoryId>,
+    most: usize,
+    next: fn(&MemoryRow) -> Option<MemoryId>,
+) -> Result<Vec<MemoryItem>, ToolError> {
+    let (mut found, mut at) = (Vec::new(), next(from));
+    while let Some(id) = at.take().filter(|id| !seen.contains(id) && seen.len() < most) {
+        let Some(row) = engine.peek(id.as_str())? else { break };
         seen.push(id);
-        at.clone_from(&next.superseded_by);
-        newer.push(MemoryItem::of_row(&next));
+        at = next(&row);
+        found.push(MemoryItem::of_row(&row));
     }
-    newer.reverse();
-    let mut at = row.memory.attributes.supersedes.clone();
-    while let Some(id) = at.take().filter(|id| !seen.contains(id) && seen.len() < 2 * CHAIN) {
-        let Some(next) = engine.peek(id.as_str())? else { break };
-        seen.push(id);
-        at.clone_from(&next.memory.attributes.supersedes);
-        newer.push(MemoryItem::of_row(&next));
-    }
-    Ok(newer)
+    Ok(found)
 }
 
 fn given_to(engine: &mut Engine, id: &str) -> Result<Vec<GivenTo>, ToolError> {

@@ -15,7 +15,7 @@ use tools::error::ToolError;
 use tools::search::Asker;
 use tools::time_expression::parse_since;
 
-use super::MemoryItem;
+use super::{MemoryItem, memory_type};
 
 /// The most hits, which are found at each keystroke, and the newest memories that are listed or filtered.
 pub(in crate::page) const HITS: i64 = 20;
@@ -47,8 +47,6 @@ pub(in crate::page) struct SearchForm {
     pub(in crate::page) standing: String,
     /// `hide` or `only`.
     pub(in crate::page) superseded: String,
-    /// Set if only the part that changes is wanted.
-    pub(in crate::page) part: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -68,10 +66,9 @@ impl SearchForm {
             .any(|filter| !filter.trim().is_empty())
     }
 
-    fn kind(&self) -> Result<Option<MemoryType>, ToolError> {
-        let name = self.kind.trim();
-        let unknown = |_| ToolError::Invalid(format!("unknown type of memory {name:?}"));
-        (!name.is_empty()).then(|| name.parse().map_err(unknown)).transpose()
+    fn session_id(&self, engine: &mut Engine) -> Result<Option<String>, ToolError> {
+        let session = self.session.trim();
+        (!session.is_empty()).then(|| engine.resolve_session_id(session)).transpose()
     }
 
     fn since(&self) -> Result<Option<Moment>, ToolError> {
@@ -97,13 +94,12 @@ impl SearchForm {
     }
 
     fn hits(&self, engine: &mut Engine, query: &str) -> Result<(Vec<MemoryItem>, Option<String>), ToolError> {
-        let session = self.session.trim();
-        let session_id = (!session.is_empty()).then(|| engine.resolve_session_id(session)).transpose()?;
+        let session_id = self.session_id(engine)?;
         let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let input = SearchInput {
             query: query.to_owned(),
             max_results: Some(HITS),
-            kind: self.kind()?,
+            kind: memory_type(self.kind.trim())?,
             session_id,
             since: self.since()?.map(|at| at.rfc3339()),
             tag: given(self.tag.trim_start_matches('#')),
@@ -130,15 +126,14 @@ impl SearchForm {
 
     /// The newest conclusions, or the newest memories of a type.
     fn newest(&self, engine: &mut Engine, hidden: &HashSet<String>) -> Result<Vec<MemoryItem>, ToolError> {
-        let session = self.session.trim();
-        let kinds = match self.kind()? {
+        let kinds = match memory_type(self.kind.trim())? {
             Some(kind) => vec![kind],
             None => MemoryType::ALL.into_iter().filter(|kind| !kind.is_event()).collect(),
         };
         let mut wanted = HistoryFilter {
             kinds,
             filter: MemoryFilter {
-                session_id: (!session.is_empty()).then(|| engine.resolve_session_id(session)).transpose()?,
+                session_id: self.session_id(engine)?,
                 since: self.since()?.map(|at| at.utc()),
                 ..MemoryFilter::default()
             },

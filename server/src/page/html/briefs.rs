@@ -1,23 +1,19 @@
 //! The next brief, and the memories that earlier sessions got.
 
-use axum::extract::{Query, State};
+use axum::extract::Query;
 use maud::{Markup, html};
 use schema::host::hook::SessionSource;
 use schema::settings::{BRIEF_SIZES, BriefMode};
 
-use super::frame::{View, action, chip, link};
+use super::frame::{Visit, action, chip, hidden_fields, link};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::briefs::{Briefs, BriefsForm, GivenSession, SOURCES, read};
 use crate::page::language::Language;
-use crate::page::state::{PageHandle, PageResult};
+use crate::page::state::PageResult;
 
-pub(in crate::page) async fn briefs(
-    State(page): State<PageHandle>,
-    language: Language,
-    Query(form): Query<BriefsForm>,
-) -> PageResult {
-    let part = form.part.clone();
-    let found = page.read(ReadNeed::OpenStore, move |engine| read(engine, &form)).await?;
+pub(in crate::page) async fn briefs(visit: Visit, Query(form): Query<BriefsForm>) -> PageResult {
+    let language = visit.language;
+    let found = visit.page.read(ReadNeed::OpenStore, move |engine, _| read(engine, &form)).await?;
     let live = html! {
         (settings(&found, language))
         (brief(&found, language))
@@ -26,9 +22,7 @@ pub(in crate::page) async fn briefs(
         @if found.sessions.is_empty() { p.empty { (language.of("Nothing is recorded yet.", "아직 기록이 없습니다.")) } }
         @for session in &found.sessions { (given(session, language)) }
     };
-    let title = language.of("Briefs", "브리핑");
-    let fixed = fields(&found, language);
-    View { page: &page, language, place: "briefs", title, fixed, live }.answer(part.as_ref())
+    visit.answer("briefs", language.of("Briefs", "브리핑"), &fields(&found, language), &live)
 }
 
 fn source_name(source: SessionSource, language: Language) -> &'static str {
@@ -69,19 +63,16 @@ fn settings(found: &Briefs, language: Language) -> Markup {
     html! {
         div.settings {
             @if found.size == found.set_size {
-                p.quiet { (match language {
-                    Language::English => format!("Briefs have up to {size} characters."),
-                    Language::Korean => format!("브리핑은 {size}자까지입니다."),
-                }) }
+                p.quiet { (language.of(format!("Briefs have up to {size} characters."), format!("브리핑은 {size}자까지입니다."))) }
             } @else {
-                @let label = match language {
-                    Language::English => format!("Use {size} from now on (now {})", found.set_size),
-                    Language::Korean => format!("앞으로 {size}자 사용 (지금 {}자)", found.set_size),
-                };
+                @let label = language.of(
+                    format!("Use {size} from now on (now {})", found.set_size),
+                    format!("앞으로 {size}자 사용 (지금 {}자)", found.set_size),
+                );
                 (action("set", &[("setting", "brief_size"), ("text", &size)], &label))
             }
             form.action method="post" action="do" {
-                input type="hidden" name="action" value="set"; input type="hidden" name="setting" value="brief";
+                (hidden_fields("set", &[("setting", "brief")]))
                 label { span { (language.of("A session gets a brief", "브리핑을 주는 때")) }
                     select name="text" data-submit { @for mode in BriefMode::ALL {
                         option value=(mode.name()) selected[mode == found.mode] { (mode_name(mode)) }

@@ -1,23 +1,25 @@
 //! Days, sessions and tasks.
 
-use axum::extract::{Query, State};
+use std::collections::HashSet;
+
+use axum::extract::Query;
 use chrono::NaiveDate;
 use maud::{Markup, html};
 use schema::model::moment::Moment;
 use serde::Deserialize;
+use tools::engine::Engine;
 
-use super::frame::{IdQuery, PartQuery, View, action, link, memory_item, tabs};
+use super::frame::{IdQuery, Visit, action, hidden_fields, link, memory_item, tabs};
 use crate::cli::terminal_text::{count_of_memories, count_with_unit};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::history::{self, DaySession, OpenedSession, SessionItem, TaskItem, Timeline};
 use crate::page::language::Language;
-use crate::page::state::{PageHandle, PageResult};
+use crate::page::state::PageResult;
 
 #[derive(Deserialize)]
 pub(in crate::page) struct DaysQuery {
     /// A date; others are ignored.
     before: Option<String>,
-    part: Option<String>,
 }
 
 fn sections(current: &str, language: Language) -> Markup {
@@ -29,22 +31,20 @@ fn sections(current: &str, language: Language) -> Markup {
     tabs(&sections, current, language)
 }
 
-pub(in crate::page) async fn timeline(
-    State(page): State<PageHandle>,
-    language: Language,
-    Query(query): Query<DaysQuery>,
-) -> PageResult {
-    let hidden = page.0.deletions.hidden();
+pub(in crate::page) async fn timeline(visit: Visit, Query(query): Query<DaysQuery>) -> PageResult {
+    let language = visit.language;
     let before = query.before.and_then(|before| before.parse().ok());
-    let timeline = page.read(ReadNeed::OpenStore, move |engine| history::timeline(engine, before, &hidden)).await?;
+    let read = move |engine: &mut Engine, hidden: &HashSet<String>| history::timeline(engine, before, hidden);
+    let timeline = visit.page.read(ReadNeed::OpenStore, read).await?;
     let live = html! {
         (day_map(&timeline, language))
         @for day in &timeline.days {
             section.day id=(format!("d{}", day.date)) {
-                h2 { time datetime=(day.date) { (date_name(day.date, language)) } span.quiet { (match language {
-                    Language::English => format!("{} memor{}", day.memories, if day.memories == 1 { "y" } else { "ies" }),
-                    Language::Korean => format!("기억 {}개", day.memories),
-                }) } }
+                @let count = language.of(
+                    format!("{} memor{}", day.memories, if day.memories == 1 { "y" } else { "ies" }),
+                    format!("기억 {}개", day.memories),
+                );
+                h2 { time datetime=(day.date) { (date_name(day.date, language)) } span.quiet { (count) } }
                 @if !day.sessions.is_empty() { ul.sessions { @for session in &day.sessions { (session_of_day(session, language)) } } }
                 @if !day.conclusions.is_empty() { ol.memories { @for memory in &day.conclusions { (memory_item(memory, &[], language)) } } }
                 @if day.more > 0 { p.quiet { "+" (day.more) } }
@@ -53,18 +53,13 @@ pub(in crate::page) async fn timeline(
         @if timeline.days.is_empty() { p.empty { (language.of("There are no memories yet.", "아직 기억이 없습니다.")) } }
         @if let Some(before) = timeline.before { p { a href={ "timeline?before=" (before) } { (language.of("Earlier days", "이전 날짜 더 보기")) } } }
     };
-    let fixed = sections("timeline", language);
-    let title = language.of("Timeline", "타임라인");
-    View { page: &page, language, place: "timeline", title, fixed, live }.answer(query.part.as_ref())
+    visit.answer("timeline", language.of("Timeline", "타임라인"), &sections("timeline", language), &live)
 }
 
 fn date_name(date: NaiveDate, language: Language) -> String {
     const KOREAN: [&str; 7] = ["월", "화", "수", "목", "금", "토", "일"];
     let weekday = chrono::Datelike::weekday(&date).num_days_from_monday() as usize;
-    match language {
-        Language::English => date.format("%A, %Y-%m-%d").to_string(),
-        Language::Korean => format!("{date} ({})", KOREAN[weekday]),
-    }
+    language.of(date.format("%A, %Y-%m-%d").to_string(), format!("{date} ({})", KOREAN[weekday]))
 }
 
 /// Squares for the days of a year, a column for each week, darker with more memories.
@@ -72,13 +67,11 @@ fn day_map(timeline: &Timeline, language: Language) -> Markup {
     const SIDE: i64 = 11;
     let most = timeline.counts.values().copied().max().unwrap_or(1).max(1);
     let total: u64 = timeline.counts.values().sum();
-    let label = match language {
-        Language::English => {
-            let days = count_with_unit(timeline.counts.len() as u64, "day");
-            format!("{} on {days} of the last year", count_of_memories(total))
-        }
-        Language::Korean => format!("지난 1년 {}일에 기억 {total}개", timeline.counts.len()),
-    };
+    let days = timeline.counts.len();
+    let label = language.of(
+        format!("{} on {} of the last year", count_of_memories(total), count_with_unit(days as u64, "day")),
+        format!("지난 1년 {days}일에 기억 {total}개"),
+    );
     let today = Moment::now().date();
     let days = timeline.first.iter_days().take_while(|day| *day <= today);
     html! {
@@ -128,14 +121,10 @@ fn session_of_day(session: &DaySession, language: Language) -> Markup {
 
 fn counts(prompts: u64, errors: u64, language: Language) -> Markup {
     html! {
-        span { (match language {
-            Language::English => format!("{prompts} prompt{}", if prompts == 1 { "" } else { "s" }),
-            Language::Korean => format!("요청 {prompts}"),
-        }) }
-        @if errors > 0 { span.flag.warn { (match language {
-            Language::English => format!("{errors} error{}", if errors == 1 { "" } else { "s" }),
-            Language::Korean => format!("오류 {errors}"),
-        }) } }
+        span { (language.of(format!("{prompts} prompt{}", if prompts == 1 { "" } else { "s" }), format!("요청 {prompts}"))) }
+        @if errors > 0 {
+            span.flag.warn { (language.of(format!("{errors} error{}", if errors == 1 { "" } else { "s" }), format!("오류 {errors}"))) }
+        }
     }
 }
 
@@ -149,26 +138,20 @@ fn files(files: &[String], most: usize) -> Markup {
     }
 }
 
-pub(in crate::page) async fn sessions(
-    State(page): State<PageHandle>,
-    language: Language,
-    Query(query): Query<PartQuery>,
-) -> PageResult {
-    let sessions = page.read(ReadNeed::OpenStore, history::sessions).await?;
+pub(in crate::page) async fn sessions(visit: Visit) -> PageResult {
+    let language = visit.language;
+    let sessions = visit.page.read(ReadNeed::OpenStore, |engine, _| history::sessions(engine)).await?;
     let live = html! {
         @if sessions.is_empty() { p.empty { (language.of("There are no sessions yet.", "아직 세션이 없습니다.")) } }
-        ul.sessions { @for session in &sessions { li { (session_head(session, language)) (files(&session.files, 8)) } } }
+        ul.sessions { @for session in &sessions {
+            li {
+                (session_about(session, language))
+                a.text href=(link("session", "id", &session.id)) { (session_title(session.title.as_deref(), language)) }
+                (files(&session.files, 8))
+            }
+        } }
     };
-    let fixed = sections("sessions", language);
-    let title = language.of("Sessions", "세션");
-    View { page: &page, language, place: "timeline", title, fixed, live }.answer(query.part.as_ref())
-}
-
-fn session_head(session: &SessionItem, language: Language) -> Markup {
-    html! {
-        (session_about(session, language))
-        a.text href=(link("session", "id", &session.id)) { (session_title(session.title.as_deref(), language)) }
-    }
+    visit.answer("timeline", language.of("Sessions", "세션"), &sections("sessions", language), &live)
 }
 
 fn session_about(session: &SessionItem, language: Language) -> Markup {
@@ -191,18 +174,13 @@ fn duration(seconds: u64, language: Language) -> String {
     }
 }
 
-pub(in crate::page) async fn session(
-    State(page): State<PageHandle>,
-    language: Language,
-    Query(query): Query<IdQuery>,
-) -> PageResult {
-    let IdQuery { id, part } = query;
-    let hidden = page.0.deletions.hidden();
-    let opened = page.read(ReadNeed::OpenStore, move |engine| history::session(engine, &id, &hidden)).await?;
+pub(in crate::page) async fn session(visit: Visit, Query(IdQuery { id }): Query<IdQuery>) -> PageResult {
+    let language = visit.language;
+    let read = move |engine: &mut Engine, hidden: &HashSet<String>| history::session(engine, &id, hidden);
+    let opened = visit.page.read(ReadNeed::OpenStore, read).await?;
     let title = session_title(opened.session.title.as_deref(), language).to_owned();
     let live = opened_session(&opened, &title, language);
-    let fixed = sections("", language);
-    View { page: &page, language, place: "timeline", title: &title, fixed, live }.answer(part.as_ref())
+    visit.answer("timeline", &title, &sections("", language), &live)
 }
 
 fn opened_session(opened: &OpenedSession, title: &str, language: Language) -> Markup {
@@ -231,20 +209,14 @@ fn opened_session(opened: &OpenedSession, title: &str, language: Language) -> Ma
     }
 }
 
-pub(in crate::page) async fn tasks(
-    State(page): State<PageHandle>,
-    language: Language,
-    Query(query): Query<PartQuery>,
-) -> PageResult {
-    let hidden = page.0.deletions.hidden();
-    let tasks = page.read(ReadNeed::OpenStore, move |engine| history::tasks(engine, &hidden)).await?;
+pub(in crate::page) async fn tasks(visit: Visit) -> PageResult {
+    let language = visit.language;
+    let tasks = visit.page.read(ReadNeed::OpenStore, history::tasks).await?;
     let live = html! {
         @if tasks.is_empty() { p.empty { (language.of("There are no tasks.", "할 일이 없습니다.")) } }
         ul.tasks { @for task in &tasks { (task_item(task, language)) } }
     };
-    let fixed = sections("tasks", language);
-    let title = language.of("Tasks", "할 일");
-    View { page: &page, language, place: "timeline", title, fixed, live }.answer(query.part.as_ref())
+    visit.answer("timeline", language.of("Tasks", "할 일"), &sections("tasks", language), &live)
 }
 
 fn task_item(task: &TaskItem, language: Language) -> Markup {
@@ -253,8 +225,7 @@ fn task_item(task: &TaskItem, language: Language) -> Markup {
     html! {
         li.done[task.is_done] {
             form.action.check method="post" action="do" data-item=(id) {
-                input type="hidden" name="action" value=(if task.is_done { "reopen" } else { "close" });
-                input type="hidden" name="id" value=(id);
+                (hidden_fields(if task.is_done { "reopen" } else { "close" }, &[("id", id)]))
                 input type="checkbox" checked[task.is_done] data-submit aria-label=(text);
             }
             div {

@@ -1,6 +1,9 @@
 //! The parts of all pages: the navigation, lists of memories, buttons. A request with `part` gets only what changes, so that the script can
 //! replace it.
 
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequestParts, Query};
+use axum::http::request::Parts;
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, html};
 use schema::model::memory::MemoryType;
@@ -20,44 +23,48 @@ const PLACES: [(&str, &str, &str); 5] = [
     ("health", "Health", "상태"),
 ];
 
-#[derive(Deserialize)]
-pub(in crate::page) struct PartQuery {
-    pub(super) part: Option<String>,
-}
-
 /// The address of a page about one thing.
 #[derive(Deserialize)]
 pub(in crate::page) struct IdQuery {
     pub(super) id: String,
+}
+
+/// A request for a page of the navigation. With `part`, it gets only what changes.
+pub(in crate::page) struct Visit {
+    pub(super) page: PageHandle,
+    pub(super) language: Language,
     pub(super) part: Option<String>,
 }
 
-/// A page of the navigation.
-pub(super) struct View<'a> {
-    pub(super) page: &'a PageHandle,
-    pub(super) language: Language,
-    /// Its path in the navigation.
-    pub(super) place: &'static str,
-    pub(super) title: &'a str,
-    /// The part that stays when the rest is replaced, such as the field of a search.
-    pub(super) fixed: Markup,
-    /// The part that the script replaces when the store changes.
-    pub(super) live: Markup,
+#[derive(Deserialize)]
+struct PartQuery {
+    part: Option<String>,
 }
 
-impl View<'_> {
-    /// The whole page, or only the live part.
-    pub(super) fn answer(self, part: Option<&String>) -> PageResult {
+impl FromRequestParts<PageHandle> for Visit {
+    type Rejection = QueryRejection;
+
+    async fn from_request_parts(parts: &mut Parts, page: &PageHandle) -> Result<Self, QueryRejection> {
+        let Ok(language) = Language::from_request_parts(parts, page).await;
+        let Query(PartQuery { part }) = Query::from_request_parts(parts, page).await?;
+        Ok(Self { page: page.clone(), language, part })
+    }
+}
+
+impl Visit {
+    /// The page at a `place` of the navigation, or only `live`, the part that the script replaces when the store changes. The `fixed` part
+    /// stays, such as the field of a search.
+    pub(super) fn answer(&self, place: &str, title: &str, fixed: &Markup, live: &Markup) -> PageResult {
         let failures = self.page.0.deletions.failures();
-        let live = html! { @for failure in &failures { p.notice { (failure) } } (self.live) };
-        Ok(match part {
+        let live = html! { @for failure in &failures { p.notice { (failure) } } (live) };
+        Ok(match self.part {
             Some(_) => Html(cleaned(&live)),
-            None => Self { live, ..self }.whole(),
+            None => self.whole(place, title, fixed, &live),
         })
     }
 
-    fn whole(self) -> Html<String> {
-        let Self { page, language, place, title, fixed, live } = self;
+    fn whole(&self, place: &str, title: &str, fixed: &Markup, live: &Markup) -> Html<String> {
+        let Self { page, language, .. } = self;
         let project = page.project_name();
         let body = html! {
             a.skip href="#live" { (language.of("Skip to the content", "본문으로 건너뛰기")) }
@@ -76,9 +83,9 @@ impl View<'_> {
                 section #live tabindex="-1" aria-label=(title) { (live) }
             }
             footer.quiet { (language.of("Keys: / search · j k move · Enter open · Esc back", "키: / 검색 · j k 이동 · Enter 열기 · Esc 뒤로")) }
-            (toast(page, language))
+            (toast(page, *language))
         };
-        document(language, &format!("{title} · {project}"), Some(page.0.access.form_token()), &body)
+        document(*language, &format!("{title} · {project}"), Some(page.0.access.form_token()), &body)
     }
 }
 
@@ -99,13 +106,13 @@ fn toast(page: &PageHandle, language: Language) -> Markup {
 }
 
 /// The page for an error.
-pub(in crate::page) fn error(page: &PageHandle, language: Language, text: &str) -> Html<String> {
+pub(in crate::page) fn error(page: PageHandle, language: Language, text: &str) -> Html<String> {
     let live = html! {
         p.empty { (text) }
         p.empty { a href="search" { (language.of("To the newest memories", "최근 기억으로")) } }
     };
     let title = language.of("Problem", "문제");
-    View { page, language, place: "", title, fixed: html! {}, live }.whole()
+    Visit { page, language, part: None }.whole("", title, &html! {}, &live)
 }
 
 fn document(language: Language, title: &str, form_token: Option<&str>, body: &Markup) -> Html<String> {

@@ -1,25 +1,21 @@
 //! The checks of `doctor`, growth, and what the hooks reported.
 
-use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
 use schema::store::hook_log::HookTimes;
 
-use super::frame::{PartQuery, View, cleaned, type_name};
+use super::frame::{Visit, cleaned, type_name};
 use crate::cli::terminal_text::{clean_for_terminal, format_bytes};
 use crate::dispatcher::ReadNeed;
 use crate::doctor::DoctorCheck;
 use crate::page::content::health::{Growth, checks, growth};
 use crate::page::language::Language;
-use crate::page::state::{PageHandle, PageResult};
+use crate::page::state::PageResult;
 
-pub(in crate::page) async fn health(
-    State(page): State<PageHandle>,
-    language: Language,
-    Query(query): Query<PartQuery>,
-) -> PageResult {
-    if query.part.as_deref() == Some("checks") {
-        let project = page.0.project.clone();
+pub(in crate::page) async fn health(visit: Visit) -> PageResult {
+    let language = visit.language;
+    if visit.part.as_deref() == Some("checks") {
+        let project = visit.page.0.project.clone();
         let checked = tokio::task::spawn_blocking(move || checks(&project)).await;
         let shown = match checked {
             Ok(Ok(checks)) => findings(&checks, language),
@@ -29,14 +25,13 @@ pub(in crate::page) async fn health(
         };
         return Ok(Html(cleaned(&shown)));
     }
-    let found = page.read(ReadNeed::OpenStore, growth).await?;
+    let found = visit.page.read(ReadNeed::OpenStore, |engine, _| growth(engine)).await?;
     let live = html! {
         h2 { (language.of("Checks", "점검")) }
         div data-load="health?part=checks" { p.quiet { (language.of("Checking …", "점검하는 중 …")) } }
         (figures(&found, language))
     };
-    let title = language.of("Health", "상태");
-    View { page: &page, language, place: "health", title, fixed: html! {}, live }.answer(query.part.as_ref())
+    visit.answer("health", language.of("Health", "상태"), &html! {}, &live)
 }
 
 fn findings(checks: &[DoctorCheck], language: Language) -> Markup {
@@ -52,10 +47,7 @@ fn findings(checks: &[DoctorCheck], language: Language) -> Markup {
     html! {
         @if wrong.is_empty() { p.fine { (language.of("Everything is fine.", "모두 정상입니다.")) } }
         @else { ul.checks.wrong { @for wrong in wrong { (check(wrong)) } } }
-        details { summary { (match language {
-            Language::English => format!("{} checks passed", fine.len()),
-            Language::Korean => format!("통과한 점검 {}개", fine.len()),
-        }) } ul.checks { @for fine in fine { (check(fine)) } } }
+        details { summary { (language.of(format!("{} checks passed", fine.len()), format!("통과한 점검 {}개", fine.len()))) } ul.checks { @for fine in fine { (check(fine)) } } }
     }
 }
 

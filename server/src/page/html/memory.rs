@@ -1,38 +1,37 @@
 //! One memory, with everything about it and what can be done.
 
-use axum::extract::{Query, State};
+use std::collections::HashSet;
+
+use axum::extract::Query;
 use maud::{Markup, html};
 use schema::model::memory::short_id;
+use tools::engine::Engine;
 
 use super::frame::{
-    IdQuery, View, action, chip, edit_form, flag_name, folded_form, hidden_fields, link, memory_item, percent_encoded,
+    IdQuery, Visit, action, chip, edit_form, flag_name, folded_form, hidden_fields, link, memory_item, percent_encoded,
     type_name,
 };
 use crate::dispatcher::ReadNeed;
 use crate::page::content::memory::{AboutMemory, Citation, OpenedMemory, cite, open, promotable_types};
 use crate::page::language::Language;
-use crate::page::state::{PageHandle, PageResult};
+use crate::page::state::PageResult;
 
-pub(in crate::page) async fn memory(
-    State(page): State<PageHandle>,
-    language: Language,
-    Query(query): Query<IdQuery>,
-) -> PageResult {
-    let IdQuery { id, part } = query;
-    let read = move |engine: &mut tools::engine::Engine| {
+pub(in crate::page) async fn memory(visit: Visit, Query(IdQuery { id }): Query<IdQuery>) -> PageResult {
+    let language = visit.language;
+    let read = move |engine: &mut Engine, _: &HashSet<String>| {
         let opened = open(engine, &id)?;
         let citation = opened.memory.as_ref().map(|_| cite(engine, &opened.id)).transpose()?;
         Ok((opened, citation))
     };
-    let (opened, citation) = page.read(ReadNeed::CaughtUpIndex, read).await?;
+    let (opened, citation) = visit.page.read(ReadNeed::CaughtUpIndex, read).await?;
     let title: String = opened.text.chars().take(40).collect();
-    let is_gone = page.0.deletions.hidden().contains(&opened.id);
+    let is_gone = visit.page.0.deletions.hidden().contains(&opened.id);
     let live = match (is_gone, &opened.memory) {
         (true, _) => deleted(&opened.id, language),
         (false, Some(about)) => whole(&opened, about, citation.as_ref(), language),
         (false, None) => passage(&opened, language),
     };
-    View { page: &page, language, place: "search", title: &title, fixed: html! {}, live }.answer(part.as_ref())
+    visit.answer("search", &title, &html! {}, &live)
 }
 
 fn deleted(id: &str, language: Language) -> Markup {
@@ -171,7 +170,7 @@ fn promote_form(opened: &OpenedMemory, language: Language) -> Markup {
         details.form {
             summary { (language.of("Move to MEMORY.md", "MEMORY.md로 옮기기")) }
             form.action method="post" action="do" autocomplete="off" {
-                input type="hidden" name="action" value="promote"; input type="hidden" name="id" value=(opened.id);
+                (hidden_fields("promote", &[("id", opened.id.as_str())]))
                 label { span { (language.of("As", "종류")) }
                     select name="kind" { @for kind in promotable_types() { option value=(kind.as_str()) { (type_name(kind, language)) } } }
                 }

@@ -1,28 +1,24 @@
 //! Candidates side by side with the differences marked, and a key for each answer.
 
-use axum::extract::{Query, State};
 use maud::{Markup, html};
 use schema::model::memory::short_id;
 use schema::model::sharing::team_author;
 
-use super::frame::{PartQuery, View, action, chip, folded_form, hidden_fields, link};
+use super::frame::{Visit, action, chip, folded_form, hidden_fields, link};
 use crate::diff::differences;
 use crate::page::content::review::{CandidateItem, ReviewedText, list};
 use crate::page::language::Language;
-use crate::page::state::{PageHandle, PageResult};
+use crate::page::state::PageResult;
 
-pub(in crate::page) async fn review(
-    State(page): State<PageHandle>,
-    language: Language,
-    Query(query): Query<PartQuery>,
-) -> PageResult {
-    let hidden = page.0.deletions.hidden();
+pub(in crate::page) async fn review(visit: Visit) -> PageResult {
+    let language = visit.language;
+    let hidden = visit.page.0.deletions.hidden();
     // The index keeps which memories were compared.
-    let found = page.change(move |engine| list(engine, &hidden)).await?;
-    let head = match language {
-        Language::English => format!("{} to review. Nothing changes until you choose.", found.total),
-        Language::Korean => format!("검토할 것 {}개. 고르기 전에는 아무것도 바뀌지 않습니다.", found.total),
-    };
+    let found = visit.page.change(move |engine| list(engine, &hidden)).await?;
+    let head = language.of(
+        format!("{} to review. Nothing changes until you choose.", found.total),
+        format!("검토할 것 {}개. 고르기 전에는 아무것도 바뀌지 않습니다.", found.total),
+    );
     let live = html! {
         @if !found.proposals.is_empty() { (proposals(&found.proposals, language)) }
         @if !found.is_complete { p.quiet data-again { (language.of("Still comparing …", "비교하는 중 …")) } }
@@ -32,14 +28,12 @@ pub(in crate::page) async fn review(
         @if !found.candidates.is_empty() {
             p.quiet { (head) " " (language.of("Keys act on the first one.", "단축키는 첫 항목에 적용됩니다.")) }
         }
-        @if found.put_off > 0 { p.quiet { (match language {
-            Language::English => format!("{} put off until later.", found.put_off),
-            Language::Korean => format!("{}개는 나중으로 미뤘습니다.", found.put_off),
-        }) } }
+        @if found.put_off > 0 {
+            p.quiet { (language.of(format!("{} put off until later.", found.put_off), format!("{}개는 나중으로 미뤘습니다.", found.put_off))) }
+        }
         ol.candidates { @for candidate in &found.candidates { (item(candidate, language)) } }
     };
-    let title = language.of("Review", "검토");
-    View { page: &page, language, place: "review", title, fixed: html! {}, live }.answer(query.part.as_ref())
+    visit.answer("review", language.of("Review", "검토"), &html! {}, &live)
 }
 
 /// Lists the proposals of other members of the team.

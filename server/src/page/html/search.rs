@@ -1,32 +1,25 @@
 //! Search as you type, and the newest memories.
 
-use axum::extract::{Query, State};
+use std::collections::HashSet;
+
+use axum::extract::Query;
 use maud::{Markup, html};
 use schema::model::memory::MemoryType;
+use tools::engine::Engine;
 
-use super::frame::{View, fold_in_place, memory_item, type_name};
+use super::frame::{Visit, fold_in_place, memory_item, type_name};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::search::{HITS, NEWEST, SearchAnswer, SearchForm};
 use crate::page::language::Language;
-use crate::page::state::{PageHandle, PageResult};
+use crate::page::state::PageResult;
 
-pub(in crate::page) async fn search(
-    State(page): State<PageHandle>,
-    language: Language,
-    Query(form): Query<SearchForm>,
-) -> PageResult {
-    let hidden = page.0.deletions.hidden();
+pub(in crate::page) async fn search(visit: Visit, Query(form): Query<SearchForm>) -> PageResult {
+    let language = visit.language;
     let asked = form.clone();
-    let answer = page.read(ReadNeed::CaughtUpIndex, move |engine| asked.answer(engine, &hidden)).await?;
-    let view = View {
-        page: &page,
-        language,
-        place: "search",
-        title: language.of("Search", "검색"),
-        fixed: fields(&form, language),
-        live: results(&form, &answer, language),
-    };
-    view.answer(form.part.as_ref())
+    let read = move |engine: &mut Engine, hidden: &HashSet<String>| asked.answer(engine, hidden);
+    let answer = visit.page.read(ReadNeed::CaughtUpIndex, read).await?;
+    let live = results(&form, &answer, language);
+    visit.answer("search", language.of("Search", "검색"), &fields(&form, language), &live)
 }
 
 /// The field and the filters.
