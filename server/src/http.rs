@@ -28,6 +28,9 @@ pub(crate) use token::{BearerToken, random_hex};
 
 const PATH: &str = "/mcp";
 
+/// Web pages that may call the server: only pages of this machine.
+const ALLOWED_ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
+
 /// Bytes of a request. The longest memory is far shorter.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
@@ -67,15 +70,9 @@ impl HttpAccess {
         hosts.extend_from_slice(&self.allowed_hosts);
         hosts
     }
-
-    /// Web pages that may call the server: only pages of this machine.
-    fn allowed_origins() -> [&'static str; 3] {
-        ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]
-    }
 }
 
-pub(crate) async fn bind_listener(access: &HttpAccess) -> Result<TcpListener, ToolError> {
-    let address = access.address;
+pub(crate) async fn bind_listener(address: SocketAddr) -> Result<TcpListener, ToolError> {
     let bound = TcpListener::bind(address).await;
     bound.map_err(|error| ToolError::Unavailable(format!("cannot listen on {address}: {error}")))
 }
@@ -93,7 +90,7 @@ pub(crate) async fn serve(
 ) -> io::Result<()> {
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(access.allowed_hosts())
-        .with_allowed_origins(HttpAccess::allowed_origins())
+        .with_allowed_origins(ALLOWED_ORIGINS)
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_BODY_BYTES)
         .with_cancellation_token(stop.clone());

@@ -67,7 +67,8 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
         let queue_stop = CancellationToken::new();
         let queue =
             tokio::spawn(queue::serve_queue(layout, dispatcher.clone(), changes.clone(), state, queue_stop.clone()));
-        if !matches!(transport, Transport::Page(_)) {
+        let is_page = matches!(transport, Transport::Page(_));
+        if !is_page {
             tokio::spawn(team_client::exchange_regularly(project.to_owned()));
         }
         let signalled = CancellationToken::new();
@@ -76,8 +77,7 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
         let (deadline, outcome) = tokio::select! {
             // First, so that the signal handler is installed before the first request.
             biased;
-            () = wait_for_signal(transport) => {
-                let is_page = matches!(transport, Transport::Page(_));
+            () = wait_for_signal(is_page) => {
                 let deadline = Instant::now() + if is_page { FINISH_PAGE } else { FINISH_AFTER_SIGNAL };
                 // The page still deletes what can no longer be undone.
                 if !is_page {
@@ -141,20 +141,19 @@ impl TransportServer {
     }
 
     async fn serve_http(self, access: &HttpAccess, signalled: CancellationToken) -> anyhow::Result<()> {
-        let listener = http::bind_listener(access).await?;
+        let listener = http::bind_listener(access.address).await?;
         exit::print_status(&format!("serving {}", http::listener_url(&listener)?));
         let memory = move || McpServer::new(self.dispatcher.clone(), self.changes.clone(), self.ending.clone());
         Ok(http::serve(listener, access, memory, signalled).await?)
     }
 }
 
-/// Waits for a signal to stop.
-async fn wait_for_signal(transport: &Transport) {
+/// Waits for a signal to stop, which for a `page` is also a closed terminal. Otherwise the default stays, because `nohup` ignores that signal.
+pub(crate) async fn wait_for_signal(is_page: bool) {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        // A closed terminal ends the page. For other transports the default stays, because `nohup` ignores the signal.
-        let hangup = matches!(transport, Transport::Page(_)).then(|| signal(SignalKind::hangup()).ok()).flatten();
+        let hangup = is_page.then(|| signal(SignalKind::hangup()).ok()).flatten();
         if let (Ok(mut terminate), Ok(mut interrupt)) =
             (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
         {
@@ -173,7 +172,7 @@ async fn wait_for_signal(transport: &Transport) {
         }
     }
     #[cfg(not(unix))]
-    let _ = transport;
+    let _ = is_page;
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }

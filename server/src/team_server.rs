@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequestParts, Path, Query, Request, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequestParts, Path, Query, Request};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::middleware::{self, Next};
@@ -20,12 +20,14 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::time::timeout;
+use tokio_postgres::Transaction;
 use tools::error::ToolError;
 
 use crate::exit;
+use crate::http::bind_listener;
 use crate::http::connection::{ConnectionState, LimitedListener};
+use crate::serve::wait_for_signal;
 use crate::team_wire::{
     AuditLine, Cursor, InviteRequest, InviteResponse, ListedMember, Membership, MissingRequest, PullResponse,
     PushRequest, PushResponse,
@@ -60,8 +62,7 @@ pub(crate) fn run(address: SocketAddr, database: &str) -> anyhow::Result<()> {
 
 async fn serve(address: SocketAddr, database: &str) -> anyhow::Result<()> {
     let database = RecordDatabase::open(database).await.map_err(ToolError::from)?;
-    let unavailable = |error| ToolError::Unavailable(format!("cannot listen on {address}: {error}"));
-    let listener = TcpListener::bind(address).await.map_err(unavailable)?;
+    let listener = bind_listener(address).await?;
     exit::print_status(&format!("serving teams on http://{}", listener.local_addr()?));
     let router = Router::new()
         .route("/v1/me", get(me))
@@ -75,45 +76,44 @@ async fn serve(address: SocketAddr, database: &str) -> anyhow::Result<()> {
         .layer(middleware::from_fn_with_state(database.clone(), admit))
         .with_state(database);
     let service = router.into_make_service_with_connect_info::<ConnectionState>();
-    axum::serve(LimitedListener::new(listener), service).with_graceful_shutdown(end_signal()).await?;
+    axum::serve(LimitedListener::new(listener), service).with_graceful_shutdown(wait_for_signal(false)).await?;
     Ok(())
 }
 
-/// Ends with Ctrl-C or the signal of a service manager.
-async fn end_signal() {
-    #[cfg(unix)]
-    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-        return;
-    }
-    let _ = tokio::signal::ctrl_c().await;
+/// The database for the holder of a token. Requests without a token are refused before their bodies are read.
+struct TokenHolder {
+    database: RecordDatabase,
+    token: String,
 }
 
-/// The token of a request. Requests without one are refused before their bodies are read.
-struct RequestToken(String);
-
-impl<S: Sync> FromRequestParts<S> for RequestToken {
+impl FromRequestParts<RecordDatabase> for TokenHolder {
     type Rejection = ServerError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ServerError> {
+    async fn from_request_parts(parts: &mut Parts, database: &RecordDatabase) -> Result<Self, ServerError> {
         let given = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let token = given.and_then(|value| value.strip_prefix("Bearer ")).ok_or(ServerError::Unauthorized)?;
-        Ok(Self(token.trim().to_owned()))
+        Ok(Self { database: database.clone(), token: token.trim().to_owned() })
+    }
+}
+
+impl TokenHolder {
+    /// Runs `work` in a transaction of the project that the token belongs to. Nothing of it stays if `work` fails.
+    async fn answer<T>(
+        self,
+        work: impl AsyncFnOnce(&Transaction<'_>, &TeamMember) -> Result<T, ServerError>,
+    ) -> JsonAnswer<T> {
+        self.database.as_member(&self.token, work).await.map(Json)
     }
 }
 
 /// Reads the body of a request with a valid token, and then keeps its connection open while it is answered.
 async fn admit(
-    State(database): State<RecordDatabase>,
     ConnectInfo(visitor): ConnectInfo<ConnectionState>,
-    RequestToken(token): RequestToken,
+    holder: TokenHolder,
     request: Request,
     next: Next,
 ) -> Response {
-    if let Err(error) = database.check_token(&token).await {
+    if let Err(error) = holder.answer(async |_, _| Ok(())).await {
         return error.into_response();
     }
     visitor.begin_request();
@@ -129,70 +129,44 @@ async fn admit(
 
 type JsonAnswer<T> = Result<Json<T>, ServerError>;
 
-async fn me(State(database): State<RecordDatabase>, RequestToken(token): RequestToken) -> JsonAnswer<Membership> {
-    let work = async |transaction: &tokio_postgres::Transaction<'_>, member: &TeamMember| {
+async fn me(holder: TokenHolder) -> JsonAnswer<Membership> {
+    let me = async |transaction: &Transaction<'_>, member: &TeamMember| {
         let sql = "SELECT name, epoch::text FROM jikime.project WHERE id = jikime.current_project()";
         let project = transaction.query_one(sql, &[]).await?;
         let role = member.role.name().to_owned();
         Ok(Membership { project: project.get(0), member: member.name.clone(), role, epoch: project.get(1) })
     };
-    database.as_member(&token, work).await.map(Json)
+    holder.answer(me).await
 }
 
-async fn missing(
-    State(database): State<RecordDatabase>,
-    RequestToken(token): RequestToken,
-    Json(keys): Json<MissingRequest>,
-) -> JsonAnswer<Vec<String>> {
-    database.as_member(&token, async |transaction, _| records::missing(transaction, keys).await).await.map(Json)
+async fn missing(holder: TokenHolder, Json(keys): Json<MissingRequest>) -> JsonAnswer<Vec<String>> {
+    holder.answer(async |transaction, _| records::missing(transaction, keys).await).await
 }
 
-async fn push(
-    State(database): State<RecordDatabase>,
-    RequestToken(token): RequestToken,
-    Json(lines): Json<PushRequest>,
-) -> JsonAnswer<PushResponse> {
-    database.as_member(&token, async |transaction, by| records::push(transaction, by, lines).await).await.map(Json)
+async fn push(holder: TokenHolder, Json(lines): Json<PushRequest>) -> JsonAnswer<PushResponse> {
+    holder.answer(async |transaction, by| records::push(transaction, by, lines).await).await
 }
 
-async fn pull(
-    State(database): State<RecordDatabase>,
-    RequestToken(token): RequestToken,
-    Query(cursor): Query<Cursor>,
-) -> JsonAnswer<PullResponse> {
-    database.as_member(&token, async |transaction, _| records::pull(transaction, cursor).await).await.map(Json)
+async fn pull(holder: TokenHolder, Query(cursor): Query<Cursor>) -> JsonAnswer<PullResponse> {
+    holder.answer(async |transaction, _| records::pull(transaction, cursor).await).await
 }
 
-async fn list_members(
-    State(database): State<RecordDatabase>,
-    RequestToken(token): RequestToken,
-) -> JsonAnswer<Vec<ListedMember>> {
-    database.as_member(&token, async |transaction, _| members::list(transaction).await).await.map(Json)
+async fn list_members(holder: TokenHolder) -> JsonAnswer<Vec<ListedMember>> {
+    holder.answer(async |transaction, _| members::list(transaction).await).await
 }
 
-async fn invite(
-    State(database): State<RecordDatabase>,
-    RequestToken(token): RequestToken,
-    Json(invitation): Json<InviteRequest>,
-) -> JsonAnswer<InviteResponse> {
-    let invite = async |transaction: &tokio_postgres::Transaction<'_>, by: &TeamMember| {
-        members::invite(transaction, by, invitation).await
+async fn invite(holder: TokenHolder, Json(invitation): Json<InviteRequest>) -> JsonAnswer<InviteResponse> {
+    holder.answer(async |transaction, by| members::invite(transaction, by, invitation).await).await
+}
+
+async fn revoke(holder: TokenHolder, Path(name): Path<String>) -> JsonAnswer<Value> {
+    let revoke = async |transaction: &Transaction<'_>, by: &TeamMember| {
+        members::revoke(transaction, by, &name).await?;
+        Ok(json!({}))
     };
-    database.as_member(&token, invite).await.map(Json)
+    holder.answer(revoke).await
 }
 
-async fn revoke(
-    State(database): State<RecordDatabase>,
-    RequestToken(token): RequestToken,
-    Path(name): Path<String>,
-) -> JsonAnswer<Value> {
-    database.as_member(&token, async |transaction, by| members::revoke(transaction, by, &name).await).await?;
-    Ok(Json(json!({})))
-}
-
-async fn audit(
-    State(database): State<RecordDatabase>,
-    RequestToken(token): RequestToken,
-) -> JsonAnswer<Vec<AuditLine>> {
-    database.as_member(&token, async |transaction, by| members::audit(transaction, by).await).await.map(Json)
+async fn audit(holder: TokenHolder) -> JsonAnswer<Vec<AuditLine>> {
+    holder.answer(async |transaction, by| members::audit(transaction, by).await).await
 }

@@ -62,15 +62,11 @@ pub(super) struct TeamMember {
 
 impl TeamMember {
     pub(super) fn require(&self, role: Role) -> Result<(), ServerError> {
-        let refusal = || {
-            ServerError::Forbidden(format!(
-                "{} has the role {}; this needs the role {}",
-                self.name,
-                self.role.name(),
-                role.name()
-            ))
-        };
-        if self.role >= role { Ok(()) } else { Err(refusal()) }
+        if self.role >= role {
+            return Ok(());
+        }
+        let (name, own, needed) = (&self.name, self.role.name(), role.name());
+        Err(ServerError::Forbidden(format!("{name} has the role {own}; this needs the role {needed}")))
     }
 }
 
@@ -121,11 +117,6 @@ impl RecordDatabase {
         Ok(Self(pool))
     }
 
-    /// Fails unless somebody has this token.
-    pub(super) async fn check_token(&self, token: &str) -> Result<(), ServerError> {
-        self.as_member(token, async |_, _| Ok(())).await
-    }
-
     /// Runs `work` in a transaction of the project that a token belongs to. Nothing of it stays if `work` fails.
     pub(super) async fn as_member<T>(
         &self,
@@ -142,21 +133,14 @@ impl RecordDatabase {
     }
 }
 
-impl std::fmt::Debug for RecordDatabase {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("RecordDatabase")
-    }
-}
-
 /// Finds the member of a token, and limits the transaction to their project.
 async fn sign_in(transaction: &Transaction<'_>, token: &str) -> Result<TeamMember, ServerError> {
     transaction.query_one("SELECT set_config('jikime.token_hash', $1, true)", &[&content_hash(token)]).await?;
     let sql = "SELECT project, name, role FROM jikime.member WHERE token_hash = current_setting('jikime.token_hash') AND \
                revoked_at IS NULL AND expires_at > now()";
     let row = transaction.query_opt(sql, &[]).await?;
-    let unknown = || ServerError::Unauthorized;
-    let row = row.ok_or_else(unknown)?;
-    let role = Role::parse(row.get(2)).ok_or_else(unknown)?;
+    let row = row.ok_or(ServerError::Unauthorized)?;
+    let role = Role::parse(row.get(2)).ok_or(ServerError::Unauthorized)?;
     enter(transaction, row.get(0)).await?;
     Ok(TeamMember { name: row.get(1), role })
 }
