@@ -52,13 +52,17 @@ const FIRST_EXCHANGE: Duration = Duration::from_secs(5);
 const EXCHANGE_INTERVAL: Duration = Duration::from_mins(10);
 
 /// The server of a project, and who the user is there.
-#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct TeamConnection {
+    address: TeamAddress,
+    client: Client,
+}
+
+/// An entry of the file.
+#[derive(Serialize, Deserialize)]
+struct TeamAddress {
     /// Without a slash at the end.
     url: String,
     token: String,
-    #[serde(skip)]
-    client: Option<Client>,
 }
 
 /// The result of an exchange.
@@ -96,7 +100,7 @@ impl TeamConnection {
             return invalid("the token is missing or has spaces");
         }
         let client = build_client(is_local).map_err(ToolError::Unavailable)?;
-        Ok(Self { url: url.to_owned(), token: token.to_owned(), client: Some(client) })
+        Ok(Self { address: TeamAddress { url: url.to_owned(), token: token.to_owned() }, client })
     }
 
     /// The server of a project, if it has one.
@@ -108,8 +112,8 @@ impl TeamConnection {
         };
         let servers: Map<String, Value> = parse_servers(&text)?;
         let Some(found) = servers.get(&project_key(project)) else { return Ok(None) };
-        let Self { url, token, .. } =
-            Self::deserialize(found).map_err(|error| ToolError::Invalid(format!("{FILE}: {error}")))?;
+        let TeamAddress { url, token } =
+            TeamAddress::deserialize(found).map_err(|error| ToolError::Invalid(format!("{FILE}: {error}")))?;
         Self::new(&url, &token).map(Some)
     }
 
@@ -131,7 +135,7 @@ impl TeamConnection {
         make_private(&file).map_err(unwritable)?;
         edit_file(&path, None, |text| {
             let mut servers = parse_servers(text)?;
-            servers.insert(project_key(project), json!(self));
+            servers.insert(project_key(project), json!(self.address));
             Ok(format!("{:#}\n", Value::Object(servers)))
         })
     }
@@ -140,7 +144,7 @@ impl TeamConnection {
     pub(crate) fn membership(&self) -> Result<Membership, ToolError> {
         let Membership { project, member, role, epoch } = self.call(Method::GET, "me", None)?;
         if !is_author(&member) {
-            return Err(ToolError::Unavailable(format!("{} sent an invalid name of a member", self.url)));
+            return Err(ToolError::Unavailable(format!("{} sent an invalid name of a member", self.address.url)));
         }
         let [project, role] = [project, role].map(|text| clean_line(&text));
         Ok(Membership { project, member, role, epoch })
@@ -153,12 +157,10 @@ impl TeamConnection {
         path: &str,
         body: Option<&Value>,
     ) -> Result<T, ToolError> {
-        let unreachable = |error: reqwest::Error| {
-            ToolError::Unavailable(format!("cannot reach {}: {}", self.url, error.without_url()))
-        };
-        let client = self.client.as_ref().ok_or_else(|| ToolError::Unavailable("no client".to_owned()))?;
-        let mut request =
-            client.request(method, format!("{}/v1/{path}", self.url)).timeout(TIMEOUT).bearer_auth(&self.token);
+        let TeamAddress { url, token } = &self.address;
+        let unreachable =
+            |error: reqwest::Error| ToolError::Unavailable(format!("cannot reach {url}: {}", error.without_url()));
+        let mut request = self.client.request(method, format!("{url}/v1/{path}")).timeout(TIMEOUT).bearer_auth(token);
         if let Some(body) = body {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
@@ -166,13 +168,13 @@ impl TeamConnection {
         let status = answer.status();
         let mut text = String::new();
         let read = answer.take(MAX_ANSWER_BYTES).read_to_string(&mut text);
-        read.map_err(|error| ToolError::Unavailable(format!("{} broke off: {error}", self.url)))?;
+        read.map_err(|error| ToolError::Unavailable(format!("{url} broke off: {error}")))?;
         if status.is_success() {
-            let strange = |error| ToolError::Unavailable(format!("{} sent an invalid answer: {error}", self.url));
+            let strange = |error| ToolError::Unavailable(format!("{url} sent an invalid answer: {error}"));
             return serde_json::from_str(&text).map_err(strange);
         }
         let why = serde_json::from_str::<Value>(&text).ok().and_then(|json| Some(json["error"].as_str()?.to_owned()));
-        let text = format!("{}: {}", self.url, clean_line(&why.unwrap_or_else(|| status.to_string())));
+        let text = format!("{url}: {}", clean_line(&why.unwrap_or_else(|| status.to_string())));
         Err(if status.is_client_error() { ToolError::Invalid(text) } else { ToolError::Unavailable(text) })
     }
 
@@ -227,7 +229,7 @@ impl TeamConnection {
             let PullResponse { restarted, records, more } = self.call(Method::GET, &path, None)?;
             let goes_on = records.last().map_or(!more, |last| restarted || last.seq > *after);
             if !goes_on || restarted && has_restarted {
-                return Err(ToolError::Unavailable(format!("{} does not continue", self.url)));
+                return Err(ToolError::Unavailable(format!("{} does not continue", self.address.url)));
             }
             has_restarted |= restarted;
             if let Some(last) = records.last() {
@@ -260,12 +262,6 @@ pub(crate) async fn exchange_regularly(project: PathBuf) {
             Err(failed) => tracing::error!("team: {failed}"),
         }
         sleep(EXCHANGE_INTERVAL).await;
-    }
-}
-
-impl std::fmt::Debug for TeamConnection {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("TeamConnection").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
