@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use tools::engine::{Engine, SharedEngine};
 use tools::error::ToolError;
 
 use crate::change_feed::ChangeFeed;
-use crate::readers::{LiveThreads, ReaderPool};
+use crate::readers::ReaderPool;
 use crate::request::{
     EngineRequest, ProgressSender, QueueState, ReadAvailability, Readiness, ReplySender, Signal, Work,
 };
@@ -53,7 +53,8 @@ pub(crate) enum ReadNeed {
 #[derive(Debug)]
 pub(crate) struct ServiceThreads {
     worker: JoinHandle<()>,
-    readers: LiveThreads,
+    /// The number of running readers.
+    readers: Arc<AtomicUsize>,
 }
 
 impl ServiceThreads {
@@ -63,7 +64,7 @@ impl ServiceThreads {
     }
 
     pub(crate) fn are_finished(&self) -> bool {
-        self.worker.is_finished() && !self.readers.is_any_left()
+        self.worker.is_finished() && self.readers.load(Ordering::SeqCst) == 0
     }
 }
 
@@ -92,8 +93,8 @@ impl Dispatcher {
             readiness: readiness_sender,
             work: work.downgrade(),
         };
-        let thread = worker::start_worker(setup, inbox, prepare)?;
-        let threads = ServiceThreads { readers: readers.live_threads(), worker: thread };
+        let threads =
+            ServiceThreads { worker: worker::start_worker(setup, inbox, prepare)?, readers: readers.thread_count() };
         let state = QueueState { can_save: saving, is_answering: Arc::clone(&is_answering), is_owner };
         let thread = threads.worker.thread().clone();
         Ok((Self { worker: work, thread, readers, readiness, is_answering }, threads, state))

@@ -18,18 +18,13 @@ const USER_AGENT: &str = concat!("jikime-memory/", env!("CARGO_PKG_VERSION"));
 /// HTTP through reqwest, with the proxies of the environment. Must not be used in an async runtime.
 #[derive(Debug, Default)]
 pub struct ReqwestNetwork {
-    /// Created on first use, because loading certificates is slow and most servers need no network.
-    external: OnceLock<Result<Client, String>>,
-    loopback: OnceLock<Result<Client, String>>,
+    /// For other machines and for this one. Created on first use, because loading certificates is slow and most servers need no network.
+    clients: [OnceLock<Result<Client, String>>; 2],
 }
 
 impl ReqwestNetwork {
     fn client(&self, is_loopback: bool) -> Result<&Client, NetworkError> {
-        let client = match is_loopback {
-            // Requests to this machine never use a proxy.
-            true => self.loopback.get_or_init(|| build_client(true)),
-            false => self.external.get_or_init(|| build_client(false)),
-        };
+        let client = self.clients[usize::from(is_loopback)].get_or_init(|| build_client(is_loopback));
         client.as_ref().map_err(|error| NetworkError::Unreachable(error.clone()))
     }
 }

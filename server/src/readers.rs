@@ -47,16 +47,6 @@ struct PoolState {
     load: Arc<AtomicUsize>,
 }
 
-/// Knows whether any thread is running.
-#[derive(Debug)]
-pub(crate) struct LiveThreads(Arc<AtomicUsize>);
-
-impl LiveThreads {
-    pub(crate) fn is_any_left(&self) -> bool {
-        self.0.load(Ordering::SeqCst) > 0
-    }
-}
-
 impl ReaderPool {
     pub(crate) fn new(
         worker: mpsc::WeakSender<Work>,
@@ -69,8 +59,9 @@ impl ReaderPool {
         Self { reads, shared: PoolState { inbox, worker, readiness, ending, threads, load } }
     }
 
-    pub(crate) fn live_threads(&self) -> LiveThreads {
-        LiveThreads(Arc::clone(&self.shared.threads))
+    /// The number of running threads.
+    pub(crate) fn thread_count(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.shared.threads)
     }
 
     /// Sends a read, waiting for room. Returns false if no reader can run it.

@@ -94,12 +94,6 @@ impl ChangeNotifier {
     }
 }
 
-impl std::fmt::Debug for StoreWatcher {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Watcher")
-    }
-}
-
 /// The store at the last change.
 struct StoreSnapshot {
     layout: Layout,

@@ -208,7 +208,7 @@ impl WorkerState {
 
     /// Runs one step of embedding. Returns whether the next step can follow at once.
     fn embed_step(&mut self) -> bool {
-        if self.jobs.is_running() {
+        if self.jobs.is_running {
             return false;
         }
         match self.guarded(|worker| worker.engine()?.embedding_step()) {
@@ -237,14 +237,14 @@ impl WorkerState {
 
     fn handle_job_return(&mut self, returned: JobReturn) {
         match returned {
-            JobReturn::CooldownOver => self.jobs.mark_returned(),
+            JobReturn::CooldownOver => self.jobs.is_running = false,
             // The thread still waits for the cooldown; `CooldownOver` ends the job.
             JobReturn::WithoutVectors(FailedJob { error, is_new_error: true }) => {
                 tracing::warn!("cannot embed: {error}; search uses the built-in model until a retry succeeds");
             }
             JobReturn::WithoutVectors(_) => {}
             JobReturn::WithVectors(made) => {
-                self.jobs.mark_returned();
+                self.jobs.is_running = false;
                 match self.guarded(|worker| worker.engine()?.store_vectors(&made)) {
                     Ok(true) if made.count_refused() > 0 => {
                         tracing::warn!(

@@ -13,20 +13,12 @@ use crate::request::{JobReturn, Signal, Work};
 #[derive(Debug)]
 pub(super) struct EmbeddingJobs {
     sender: WeakSender<Work>,
-    is_running: bool,
+    pub(super) is_running: bool,
 }
 
 impl EmbeddingJobs {
-    pub(super) fn new(back: WeakSender<Work>) -> Self {
-        Self { sender: back, is_running: false }
-    }
-
-    pub(super) fn is_running(&self) -> bool {
-        self.is_running
-    }
-
-    pub(super) fn mark_returned(&mut self) {
-        self.is_running = false;
+    pub(super) fn new(sender: WeakSender<Work>) -> Self {
+        Self { sender, is_running: false }
     }
 
     pub(super) fn start(&mut self, job: EmbeddingJob) {
