@@ -60,13 +60,8 @@ struct PromptTemplate {
 struct TemplateArgument {
     name: &'static str,
     description: &'static str,
-    need: ArgumentNeed,
-}
-
-enum ArgumentNeed {
-    Required,
-    /// The text before the argument; omitted without an argument.
-    Optional(&'static str),
+    /// The text before an optional argument; omitted without an argument. `None` if the argument is required.
+    optional_after: Option<&'static str>,
 }
 
 const TEMPLATES: [PromptTemplate; 4] = [
@@ -77,7 +72,7 @@ const TEMPLATES: [PromptTemplate; 4] = [
         argument: Some(TemplateArgument {
             name: "topic",
             description: "Words or a question, in any language",
-            need: ArgumentNeed::Required,
+            optional_after: None,
         }),
         text: include_str!("prompts/recall.md"),
     },
@@ -85,11 +80,7 @@ const TEMPLATES: [PromptTemplate; 4] = [
         name: "remember",
         title: "Remember this",
         description: "Save a fact so that later sessions understand it, unless memory has it already",
-        argument: Some(TemplateArgument {
-            name: "text",
-            description: "The fact to remember",
-            need: ArgumentNeed::Required,
-        }),
+        argument: Some(TemplateArgument { name: "text", description: "The fact to remember", optional_after: None }),
         text: include_str!("prompts/remember.md"),
     },
     PromptTemplate {
@@ -106,7 +97,7 @@ const TEMPLATES: [PromptTemplate; 4] = [
         argument: Some(TemplateArgument {
             name: "topic",
             description: "Review only this topic",
-            need: ArgumentNeed::Optional(" Review only this topic: "),
+            optional_after: Some(" Review only this topic: "),
         }),
         text: include_str!("prompts/review-memory.md"),
     },
@@ -115,9 +106,8 @@ const TEMPLATES: [PromptTemplate; 4] = [
 impl PromptTemplate {
     fn list_entry(&self) -> Prompt {
         let arguments = self.argument.as_ref().map(|argument| {
-            let is_required = matches!(argument.need, ArgumentNeed::Required);
             let listed = PromptArgument::new(argument.name).with_description(argument.description);
-            vec![listed.with_required(is_required)]
+            vec![listed.with_required(argument.optional_after.is_none())]
         });
         Prompt::new(self.name, Some(self.description), arguments).with_title(self.title)
     }
@@ -134,14 +124,13 @@ impl PromptTemplate {
                 )));
             }
         };
-        let put_in = match argument.need {
-            ArgumentNeed::Required if given.is_empty() => {
+        let put_in = match argument.optional_after {
+            None if given.is_empty() => {
                 let TemplateArgument { name, description, .. } = argument;
                 return Err(invalid_params(format!("prompt {} needs the argument {name}: {description}", self.name)));
             }
-            ArgumentNeed::Optional(_) if given.is_empty() => String::new(),
-            ArgumentNeed::Required => given.to_owned(),
-            ArgumentNeed::Optional(before) => format!("{before}{given}"),
+            Some(_) if given.is_empty() => String::new(),
+            before => format!("{}{given}", before.unwrap_or_default()),
         };
         Ok(self.text.replacen(&format!("{{{}}}", argument.name), &clean_text(&put_in), 1))
     }

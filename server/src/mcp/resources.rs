@@ -83,34 +83,6 @@ impl ResourceUri {
             _ => true,
         }
     }
-
-    fn list_entry(&self) -> Resource {
-        let (name, title, description, mime_type) = match self {
-            Self::LongTerm => (
-                "long-term".to_owned(),
-                "Long-term memory".to_owned(),
-                "MEMORY.md: what every session should know",
-                MARKDOWN,
-            ),
-            Self::Today => ("today".to_owned(), "Today's log".to_owned(), "Events and memories of today", MARKDOWN),
-            Self::Daily(date) => {
-                (date.to_string(), format!("Log of {date}"), "Events and memories of that day", MARKDOWN)
-            }
-            Self::Memory(id) => (id.clone(), "Memory".to_owned(), "One memory", MARKDOWN),
-            Self::Stats => (
-                "stats".to_owned(),
-                "Memory statistics".to_owned(),
-                "Number of memories, state of the index, and problems",
-                JSON,
-            ),
-        };
-        let resource = Resource::new(self.to_string(), name).with_title(title);
-        let resource = resource.with_description(description).with_mime_type(mime_type);
-        let priority = if *self == Self::LongTerm { 0.8 } else { 0.3 };
-        resource.with_annotations(
-            Annotations::default().with_audience(vec![Role::User, Role::Assistant]).with_priority(priority),
-        )
-    }
 }
 
 impl fmt::Display for ResourceUri {
@@ -127,13 +99,29 @@ impl fmt::Display for ResourceUri {
 
 /// Lists only resources that can be read now.
 pub(super) fn list_resources(logs: &[LogKind]) -> Vec<Resource> {
-    let today = ResourceUri::Today.log_kind();
-    let mut uris = Vec::new();
-    uris.extend(logs.contains(&LogKind::LongTerm).then_some(ResourceUri::LongTerm));
-    uris.extend(logs.iter().any(|log| Some(*log) == today).then_some(ResourceUri::Today));
-    uris.push(ResourceUri::Stats);
-    uris.extend(log_dates(logs).take(LISTED).map(ResourceUri::Daily));
-    uris.iter().map(ResourceUri::list_entry).collect()
+    let mut listed = Vec::new();
+    if logs.contains(&LogKind::LongTerm) {
+        let about = "MEMORY.md: what every session should know";
+        listed.push(list_entry(&ResourceUri::LongTerm, "long-term", "Long-term memory", about, MARKDOWN));
+    }
+    if logs.contains(&LogKind::Daily(Moment::now().date())) {
+        let about = "Events and memories of today";
+        listed.push(list_entry(&ResourceUri::Today, "today", "Today's log", about, MARKDOWN));
+    }
+    let about = "Number of memories, state of the index, and problems";
+    listed.push(list_entry(&ResourceUri::Stats, "stats", "Memory statistics", about, JSON));
+    listed.extend(log_dates(logs).take(LISTED).map(|date| {
+        let (name, title) = (date.to_string(), format!("Log of {date}"));
+        list_entry(&ResourceUri::Daily(date), &name, &title, "Events and memories of that day", MARKDOWN)
+    }));
+    listed
+}
+
+fn list_entry(uri: &ResourceUri, name: &str, title: &str, about: &str, mime_type: &str) -> Resource {
+    let priority = if *uri == ResourceUri::LongTerm { 0.8 } else { 0.3 };
+    let annotations = Annotations::default().with_audience(vec![Role::User, Role::Assistant]).with_priority(priority);
+    let resource = Resource::new(uri.to_string(), name).with_title(title).with_description(about);
+    resource.with_mime_type(mime_type).with_annotations(annotations)
 }
 
 const DAILY: &str = "memory://daily/{date}";
