@@ -69,29 +69,23 @@ pub(crate) fn detect_all(places: &HostDirs, project: Option<&Path>) -> Vec<Detec
     found
 }
 
+/// The settings of one person in a project.
+const LOCAL_SETTINGS: &str = "settings.local.json";
+
 /// Files that only Claude Code reads and that `init` does not write.
 fn detect_claude_code_extras(scope: SetupScope, places: &HostDirs, project: Option<&Path>) -> Vec<DetectedPart> {
-    let settings: Vec<PathBuf> = match scope {
-        SetupScope::Project => {
-            let folder = project.map(|project| project.join(".claude"));
-            folder
-                .iter()
-                .flat_map(|folder| [folder.join("settings.json"), folder.join("settings.local.json")])
-                .collect()
-        }
-        SetupScope::User => places.claude_dir().map(|folder| folder.join("settings.json")).into_iter().collect(),
+    let (folder, names): (_, &[&str]) = match scope {
+        SetupScope::Project => (project.map(|project| project.join(".claude")), &["settings.json", LOCAL_SETTINGS]),
+        SetupScope::User => (places.claude_dir(), &["settings.json"]),
     };
     let here = |path: &Path, what| DetectedPart { host: Host::ClaudeCode, scope, path: path.to_owned(), kind: what };
     let mut found = Vec::new();
-    for path in &settings {
-        let Some(text) = plain_text(path) else { continue };
-        found.extend(enabled_plugins(&text).into_iter().map(|name| here(path, DetectedKind::Plugin(name))));
-        if path.ends_with("settings.local.json") {
-            found.extend(
-                detect_in_text(&OwnedPart::Hooks(HookHost::ClaudeCode, HookSet::default()), &text)
-                    .into_iter()
-                    .map(|what| here(path, what)),
-            );
+    for path in folder.iter().flat_map(|folder| names.iter().map(move |name| folder.join(name))) {
+        let Some(text) = plain_text(&path) else { continue };
+        found.extend(enabled_plugins(&text).into_iter().map(|name| here(&path, DetectedKind::Plugin(name))));
+        if path.ends_with(LOCAL_SETTINGS) {
+            let hooks = detect_in_text(&OwnedPart::Hooks(HookHost::ClaudeCode, HookSet::default()), &text);
+            found.extend(hooks.into_iter().map(|what| here(&path, what)));
         }
     }
     // Servers that this user added for one project.
@@ -131,7 +125,8 @@ fn detect_in_text(part: &OwnedPart, text: &str) -> Vec<DetectedKind> {
 
 /// How many hooks of a file the user of Codex has trusted. Codex skips the others without a word.
 pub(crate) fn trusted_codex_hooks(places: &HostDirs, hooks_file: &Path) -> usize {
-    let config = places.codex_dir().and_then(|folder| plain_text(&folder.join("config.toml"))).unwrap_or_default();
+    let config =
+        places.codex_dir.as_ref().and_then(|folder| plain_text(&folder.join("config.toml"))).unwrap_or_default();
     let real = hooks_file.canonicalize().unwrap_or_else(|_| hooks_file.to_owned());
     toml::trusted_hooks(&config, &[hooks_file, &real])
 }

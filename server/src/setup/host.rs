@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tools::error::ToolError;
 
 use super::hook_entries::HookSet;
-use super::host_dirs::{HostDirs, find_on_path};
+use super::host_dirs::{HostDirs, all_on_path};
 use super::json::JsonServerList;
 use super::owned_part::{OwnedPart, ServerListFormat};
 use super::server_entry::{PERSONAL, ServerEntry, WORKSPACE};
@@ -124,14 +124,15 @@ impl Host {
 
     /// The folder of the host's settings, in the project or of the user.
     fn settings_dir(self, scope: SetupScope, places: &HostDirs, project: &Path) -> Option<PathBuf> {
+        let desktop = places.desktop.as_ref();
         let (of_project, of_user) = match self {
             Self::ClaudeCode => (".claude", places.claude_dir()),
-            Self::ClaudeDesktop => ("", places.claude_desktop()),
-            Self::Codex => (".codex", places.codex_dir()),
-            Self::Cursor => (".cursor", places.cursor_dir()),
-            Self::Vscode => (".vscode", places.vscode_dir()),
-            Self::Gemini => (".gemini", places.gemini_dir()),
-            Self::Zed => (".zed", places.zed_dir()),
+            Self::ClaudeDesktop => ("", desktop.map(|desktop| desktop.join("Claude"))),
+            Self::Codex => (".codex", places.codex_dir.clone()),
+            Self::Cursor => (".cursor", places.in_home(".cursor")),
+            Self::Vscode => (".vscode", desktop.map(|desktop| desktop.join("Code").join("User"))),
+            Self::Gemini => (".gemini", places.in_home(".gemini")),
+            Self::Zed => (".zed", places.zed.clone()),
             Self::Windsurf => (".windsurf", places.windsurf_dir()),
         };
         if scope == SetupScope::Project { Some(project.join(of_project)) } else { of_user }
@@ -170,9 +171,11 @@ impl Host {
     /// The file with the host's hooks.
     fn hook_file(self, scope: SetupScope, places: &HostDirs, project: &Path) -> Option<PathBuf> {
         let name = match (self, scope) {
-            // VS Code reads all files in its folders of hooks.
+            // VS Code reads all files in its folders of hooks. It shares the one of the user with the Copilot CLI.
             (Self::Vscode, SetupScope::Project) => return Some(project.join(".github/hooks/jikime-memory.json")),
-            (Self::Vscode, SetupScope::User) => return Some(places.copilot_hooks_dir()?.join("jikime-memory.json")),
+            (Self::Vscode, SetupScope::User) => {
+                return Some(places.in_home(".copilot")?.join("hooks").join("jikime-memory.json"));
+            }
             (Self::ClaudeCode | Self::Gemini, _) => "settings.json",
             (Self::Codex | Self::Cursor | Self::Windsurf, _) => "hooks.json",
             (Self::ClaudeDesktop | Self::Zed, _) => return None,
@@ -257,7 +260,7 @@ impl Host {
             Self::Windsurf => Some("windsurf"),
         };
         let folder = || self.settings_dir(SetupScope::User, places, Path::new("")).filter(|folder| folder.is_dir());
-        program.and_then(|program| find_on_path(program, places.path.as_deref())).or_else(folder)
+        program.and_then(|program| all_on_path(program, places.path.as_deref()).next()).or_else(folder)
     }
 
     pub(crate) fn all() -> &'static [Self] {

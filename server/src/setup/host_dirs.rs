@@ -15,10 +15,10 @@ pub(crate) struct HostDirs {
     /// `CLAUDE_CONFIG_DIR`, which moves all files of Claude Code.
     claude_dir: Option<PathBuf>,
     /// `CODEX_HOME`.
-    codex_dir: Option<PathBuf>,
+    pub(super) codex_dir: Option<PathBuf>,
     /// The settings directory of desktop programs.
-    desktop: Option<PathBuf>,
-    zed: Option<PathBuf>,
+    pub(super) desktop: Option<PathBuf>,
+    pub(super) zed: Option<PathBuf>,
     /// Our own data directory of the user.
     own_dir: Option<PathBuf>,
     pub(crate) path: Option<OsString>,
@@ -63,35 +63,6 @@ impl HostDirs {
         self.claude_dir.as_ref().map(|claude| claude.join(".claude.json")).or_else(|| self.in_home(".claude.json"))
     }
 
-    pub(super) fn claude_desktop(&self) -> Option<PathBuf> {
-        self.desktop.as_ref().map(|desktop| desktop.join("Claude"))
-    }
-
-    pub(super) fn codex_dir(&self) -> Option<PathBuf> {
-        self.codex_dir.clone()
-    }
-
-    pub(super) fn cursor_dir(&self) -> Option<PathBuf> {
-        self.in_home(".cursor")
-    }
-
-    pub(super) fn vscode_dir(&self) -> Option<PathBuf> {
-        self.desktop.as_ref().map(|desktop| desktop.join("Code").join("User"))
-    }
-
-    /// The folder of hooks that VS Code and the Copilot CLI share.
-    pub(super) fn copilot_hooks_dir(&self) -> Option<PathBuf> {
-        Some(self.in_home(".copilot")?.join("hooks"))
-    }
-
-    pub(super) fn gemini_dir(&self) -> Option<PathBuf> {
-        self.in_home(".gemini")
-    }
-
-    pub(super) fn zed_dir(&self) -> Option<PathBuf> {
-        self.zed.clone()
-    }
-
     /// Newer builds have no inner folder.
     pub(super) fn windsurf_dir(&self) -> Option<PathBuf> {
         let folder = self.in_home(".codeium")?;
@@ -118,7 +89,7 @@ impl HostDirs {
         Self { own_dir: Some(own_dir.to_owned()), path: std::env::join_paths(path).ok(), ..Self::default() }
     }
 
-    fn in_home(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn in_home(&self, name: &str) -> Option<PathBuf> {
         self.home.as_ref().map(|home| home.join(name))
     }
 
@@ -170,12 +141,7 @@ impl ProjectDirs {
     }
 }
 
-/// The program that a shell would start.
-pub(crate) fn find_on_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
-    all_on_path(name, path).next()
-}
-
-/// All programs of this name on `PATH`.
+/// All programs of this name on `PATH`. A shell would start the first one.
 pub(super) fn all_on_path(name: &str, path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
     let file = format!("{name}{EXE_SUFFIX}");
     let folders = path.into_iter().flat_map(std::env::split_paths).filter(|folder| folder.is_absolute());

@@ -28,18 +28,16 @@ pub(crate) struct JsonServerList {
 pub(super) fn set_server(text: &str, shape: JsonServerList, entry: &ServerEntry) -> Result<String, EditError> {
     let root = parse_without_duplicates(text, shape.key)?;
     let servers = root.object_value().and_then(|object| object.object_value(shape.key));
-    let listed = servers.as_ref().map(listed_servers).unwrap_or_default();
-    let mut ours: Vec<_> = listed.iter().filter(|(_, server)| server.is_same_server(entry)).collect();
+    let listed = servers.iter().flat_map(listed_servers);
+    let (mut ours, others): (Vec<_>, Vec<_>) = listed.partition(|(_, server)| server.is_same_server(entry));
     if ours.is_empty() {
-        let others: Vec<ListedServer> = listed.iter().map(|(_, server)| server.clone()).collect();
+        let others: Vec<ListedServer> = others.into_iter().map(|(_, server)| server).collect();
         return append_value(text, &[shape.key], Some(&entry.unused_name(&others)), entry_value(shape, entry));
     }
     // Keeps the entry with our name, else the first one.
     let kept = ours.iter().position(|(_, server)| server.name == super::server_entry::NAME).unwrap_or(0);
     let (property, server) = ours.swap_remove(kept);
-    for (double, _) in ours {
-        double.clone().remove();
-    }
+    ours.into_iter().for_each(|(double, _)| double.remove());
     if let (Some(updated), Some(value)) = (server.updated(entry), property.object_value()) {
         set_property(&value, "command", CstInputValue::String(updated.command));
         if server.args != updated.args {
@@ -65,14 +63,9 @@ pub(super) fn remove_server(text: &str, shape: JsonServerList, entry: &ServerEnt
 
 /// The servers in a text that have a command or a URL.
 pub(super) fn list_servers(text: &str, shape: JsonServerList) -> Result<Vec<ListedServer>, EditError> {
-    let servers =
-        parse_without_duplicates(text, shape.key)?.object_value().and_then(|object| object.object_value(shape.key));
-    Ok(servers
-        .map(|servers| listed_servers(&servers))
-        .unwrap_or_default()
-        .into_iter()
-        .map(|(_, server)| server)
-        .collect())
+    let root = parse_without_duplicates(text, shape.key)?;
+    let servers = root.object_value().and_then(|object| object.object_value(shape.key));
+    Ok(servers.iter().flat_map(listed_servers).map(|(_, server)| server).collect())
 }
 
 pub(super) fn set_hooks(text: &str, host: HookHost, wanted: &HookSet) -> Result<String, EditError> {

@@ -5,10 +5,8 @@ use std::path::Path;
 /// These hosts replace it with the open folder, because they start servers in their own folder.
 pub(crate) const WORKSPACE: &str = "${workspaceFolder}";
 
+/// The name of the entry, and of the program without a file extension.
 pub(crate) const NAME: &str = "jikime-memory";
-
-/// The program name without a file extension.
-const PROGRAM: &str = "jikime-memory";
 
 /// The flag for the personal memory.
 pub(crate) const PERSONAL: &str = "--personal";
@@ -31,7 +29,7 @@ pub(crate) struct ListedServer {
 impl ListedServer {
     /// Whether the entry has our name or starts our program.
     pub(crate) fn is_ours(&self) -> bool {
-        self.name == NAME || self.command.as_deref().is_some_and(|command| program_name(command) == PROGRAM)
+        self.name == NAME || self.command.as_deref().is_some_and(|command| program_name(command) == NAME)
     }
 
     /// Whether it serves the personal memory. A host may have this and a project's server.

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use schema::files::regular_file;
 use tools::error::ToolError;
 
-use super::settings_text::{EncodingError, SettingsText};
+use super::settings_text::SettingsText;
 
 /// A file that may not exist.
 #[derive(Debug, Clone)]
@@ -39,13 +39,8 @@ pub(super) fn read_original(path: &Path, within: Option<&Path>) -> Result<Origin
         }
         Err(error) => return Err(cannot(error)),
     };
-    let text = SettingsText::from_bytes(bytes).map_err(|not_text| {
-        let what = match not_text {
-            EncodingError::Utf16 => "it is UTF-16; save it as UTF-8".to_owned(),
-            EncodingError::Other { line } => format!("line {line}: it is not UTF-8"),
-        };
-        ToolError::Invalid(format!("{}: {what}; it was not changed", path.display()))
-    })?;
+    let text = SettingsText::from_bytes(bytes)
+        .map_err(|what| ToolError::Invalid(format!("{}: {what}; it was not changed", path.display())))?;
     Ok(OriginalFile { real_path: real, text: Some(text) })
 }
 

@@ -44,25 +44,17 @@ pub(super) struct SettingsText {
     whole: String,
 }
 
-/// Why a file is not text that can be edited.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum EncodingError {
-    Utf16,
-    Other { line: usize },
-}
-
 impl SettingsText {
-    pub(super) fn from_bytes(bytes: Vec<u8>) -> Result<Self, EncodingError> {
+    /// Reads a text in UTF-8, or says why it cannot be edited.
+    pub(super) fn from_bytes(bytes: Vec<u8>) -> Result<Self, String> {
         if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-            return Err(EncodingError::Utf16);
+            return Err("it is UTF-16; save it as UTF-8".to_owned());
         }
-        match String::from_utf8(bytes) {
-            Ok(whole) => Ok(Self { whole }),
-            Err(error) => {
-                let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-                Err(EncodingError::Other { line: 1 + good.iter().filter(|byte| **byte == b'\n').count() })
-            }
-        }
+        let whole = String::from_utf8(bytes).map_err(|error| {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            format!("line {}: it is not UTF-8", 1 + good.iter().filter(|byte| **byte == b'\n').count())
+        })?;
+        Ok(Self { whole })
     }
 
     pub(super) fn whole(&self) -> &str {
@@ -131,7 +123,8 @@ mod tests {
 
     #[test]
     fn invalid_utf8_is_reported_with_its_line() {
-        assert_eq!(SettingsText::from_bytes(b"a\nb\xffc".to_vec()), Err(EncodingError::Other { line: 2 }));
-        assert_eq!(SettingsText::from_bytes(vec![0xff, 0xfe, b'{', 0]), Err(EncodingError::Utf16));
+        let error = |bytes: &[u8]| SettingsText::from_bytes(bytes.to_vec()).unwrap_err();
+        assert_eq!(error(b"a\nb\xffc"), "line 2: it is not UTF-8");
+        assert_eq!(error(&[0xff, 0xfe, b'{', 0]), "it is UTF-16; save it as UTF-8");
     }
 }
