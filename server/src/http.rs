@@ -6,23 +6,21 @@ mod token;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tools::error::ToolError;
 
 use crate::mcp::McpServer;
 use crate::message::{self, IncomingMessage};
-use connection::{ConnectionState, LimitedListener};
+use connection::{BODY_TIME, ConnectionState, LimitedListener, MAX_BODY_BYTES, read_body};
 use session_limit::LimitedSessions;
 pub(crate) use token::{BearerToken, random_hex};
 
@@ -30,11 +28,6 @@ const PATH: &str = "/mcp";
 
 /// Web pages that may call the server: only pages of this machine.
 const ALLOWED_ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
-
-/// Bytes of a request. The longest memory is far shorter.
-const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
-
-const BODY_TIME: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone)]
 pub(crate) struct HttpAccess {
@@ -127,15 +120,14 @@ async fn require_token(
 /// type", which is replaced by the error that the specification names.
 async fn check_body(ConnectInfo(visitor): ConnectInfo<ConnectionState>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    let bytes = match timeout(BODY_TIME, to_bytes(body, MAX_BODY_BYTES)).await {
-        Ok(Ok(bytes)) => bytes,
-        Ok(Err(_)) => {
-            let text = format!("the body is longer than {MAX_BODY_BYTES} bytes\n");
-            return (StatusCode::PAYLOAD_TOO_LARGE, text).into_response();
-        }
-        Err(_) => {
-            let text = format!("the body did not arrive within {} s\n", BODY_TIME.as_secs());
-            return (StatusCode::REQUEST_TIMEOUT, text).into_response();
+    let bytes = match read_body(body).await {
+        Ok(bytes) => bytes,
+        Err(status) => {
+            let text = match status {
+                StatusCode::REQUEST_TIMEOUT => format!("the body did not arrive within {} s\n", BODY_TIME.as_secs()),
+                _ => format!("the body is longer than {MAX_BODY_BYTES} bytes\n"),
+            };
+            return (status, text).into_response();
         }
     };
     visitor.admit();

@@ -15,9 +15,7 @@ mod open_pages;
 mod state;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use axum::body::to_bytes;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -26,20 +24,14 @@ use axum::routing::{get, post};
 use axum::{Form, Router};
 use serde::Deserialize;
 use tokio::net::TcpListener;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tools::error::ToolError;
 
 use crate::dispatcher::Dispatcher;
-use crate::http::connection::{ConnectionState, LimitedListener};
+use crate::http::connection::{ConnectionState, LimitedListener, MAX_BODY_BYTES, read_body};
 use access::{PageAccess, protect};
 use language::Language;
 use state::{ErrorText, PageError, PageHandle};
-
-/// Bytes of a form. The longest text of a memory takes less, even if each byte is escaped.
-const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
-
-const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// How to serve the page.
 #[derive(Debug, Clone)]
@@ -170,14 +162,16 @@ async fn receive_body(
 ) -> Response {
     let is_known = page.0.access.is_known(request.headers());
     let (parts, body) = request.into_parts();
-    match timeout(BODY_TIME, to_bytes(body, MAX_BODY_BYTES)).await {
-        Ok(Ok(bytes)) => {
+    match read_body(body).await {
+        Ok(bytes) => {
             if is_known {
                 connection.admit();
             }
             next.run(Request::from_parts(parts, bytes.into())).await
         }
-        Ok(Err(_)) => (StatusCode::PAYLOAD_TOO_LARGE, "the text is too long").into_response(),
-        Err(_) => (StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time").into_response(),
+        Err(StatusCode::REQUEST_TIMEOUT) => {
+            (StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time").into_response()
+        }
+        Err(status) => (status, "the text is too long").into_response(),
     }
 }

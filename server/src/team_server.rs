@@ -9,9 +9,8 @@ mod members;
 mod records;
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRequestParts, Path, Query, Request};
 use axum::http::header;
 use axum::http::request::Parts;
@@ -20,13 +19,12 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use tokio::time::timeout;
 use tokio_postgres::Transaction;
 use tools::error::ToolError;
 
 use crate::exit;
 use crate::http::bind_listener;
-use crate::http::connection::{ConnectionState, LimitedListener};
+use crate::http::connection::{BODY_TIME, ConnectionState, LimitedListener, MAX_BODY_BYTES, read_body};
 use crate::serve::wait_for_signal;
 use crate::team_wire::{
     AuditLine, Cursor, InviteRequest, InviteResponse, ListedMember, Membership, MissingRequest, PullResponse,
@@ -35,11 +33,6 @@ use crate::team_wire::{
 pub(crate) use database::Role;
 use database::{RecordDatabase, TeamMember};
 use error::ServerError;
-
-const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
-
-/// How long a client may take to send a body.
-const BODY_TIME: Duration = Duration::from_secs(10);
 
 /// Lines are checked for secrets, which takes processor time.
 const THREADS: usize = 4;
@@ -118,7 +111,7 @@ async fn admit(
     }
     visitor.begin_request();
     let (parts, body) = request.into_parts();
-    let Ok(Ok(bytes)) = timeout(BODY_TIME, to_bytes(body, MAX_BODY_BYTES)).await else {
+    let Ok(bytes) = read_body(body).await else {
         let text =
             format!("the body is longer than {MAX_BODY_BYTES} bytes, or took more than {} s", BODY_TIME.as_secs());
         return ServerError::Invalid(text).into_response();

@@ -9,12 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::connect_info::Connected;
+use axum::http::StatusCode;
 use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Connections served at once. More wait to be accepted.
@@ -31,6 +33,20 @@ const MIN_SENDING_TIME: Duration = Duration::from_millis(250);
 
 /// Pause after the system refused a connection, for example because there are too many open files.
 const PAUSE_AFTER_REFUSAL: Duration = Duration::from_millis(100);
+
+/// Bytes of a body. The longest memory takes less, even if each byte is escaped.
+pub(crate) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+
+/// Time for a whole body.
+pub(crate) const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// Reads a body, or returns the status for one that is too long or does not arrive in time.
+pub(crate) async fn read_body(body: Body) -> Result<Bytes, StatusCode> {
+    match timeout(BODY_TIME, to_bytes(body, MAX_BODY_BYTES)).await {
+        Ok(read) => read.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE),
+        Err(_) => Err(StatusCode::REQUEST_TIMEOUT),
+    }
+}
 
 /// The state of a connection, shared between the listener and the middleware.
 #[derive(Debug, Clone)]
