@@ -47,7 +47,7 @@ fn commands_of(part: &DetectedPart) -> Vec<&str> {
             commands.dedup();
             commands
         }
-        DetectedKind::Instructions | DetectedKind::Plugin(_) | DetectedKind::Broken(_) => Vec::new(),
+        DetectedKind::Plugin(_) | DetectedKind::Broken(_) => Vec::new(),
     }
 }
 

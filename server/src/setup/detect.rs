@@ -28,7 +28,6 @@ pub(crate) enum DetectedKind {
     Server(ListedServer),
     /// Events, each with the program that it calls.
     Hooks(Vec<(String, String)>),
-    Instructions,
     /// A plugin, which has its own server and hooks.
     Plugin(String),
     /// The error of a file that cannot be parsed.
@@ -118,8 +117,7 @@ fn detect_in_text(part: &OwnedPart, text: &str) -> Vec<DetectedKind> {
             Ok(hooks) => vec![DetectedKind::Hooks(hooks)],
             Err(error) => vec![DetectedKind::Broken(error.to_string())],
         },
-        OwnedPart::Command(_) => Vec::new(),
-        OwnedPart::Instructions => part.is_in(text).then_some(DetectedKind::Instructions).into_iter().collect(),
+        OwnedPart::Instructions | OwnedPart::Command(_) => Vec::new(),
     }
 }
 

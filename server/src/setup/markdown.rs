@@ -25,10 +25,6 @@ pub(super) fn remove_part(text: &str) -> Result<String, EditError> {
     Ok(format!("{before}{after}"))
 }
 
-pub(super) fn has_part(text: &str) -> bool {
-    matches!(find_part(text), Ok(Some(_)))
-}
-
 /// The range of our part, in whole lines. If a marker is missing, only the user can repair the file.
 fn find_part(text: &str) -> Result<Option<(usize, usize)>, EditError> {
     let quoted = fenced_lines(text);
@@ -91,6 +87,10 @@ fn closes_fence(line: &str, (sign, count): (char, usize)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn has_part(text: &str) -> bool {
+        matches!(find_part(text), Ok(Some(_)))
+    }
 
     #[test]
     fn part_is_set_and_removed_without_other_changes() {

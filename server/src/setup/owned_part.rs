@@ -69,18 +69,6 @@ impl OwnedPart {
         }
     }
 
-    /// Whether the text has this part.
-    pub(crate) fn is_in(&self, text: &str) -> bool {
-        match self {
-            Self::Server(format, entry) => {
-                format.list_servers(text).is_ok_and(|servers| servers.iter().any(|server| server.is_same_server(entry)))
-            }
-            Self::Hooks(..) => json::own_hook_programs(text).is_ok_and(|hooks| !hooks.is_empty()),
-            Self::Instructions => markdown::has_part(text),
-            Self::Command(_) => slash_commands::is_ours(text),
-        }
-    }
-
     /// What the part is, for people.
     pub(crate) fn title(&self) -> &'static str {
         match self {

@@ -10,13 +10,9 @@ use super::host_dirs::HostDirs;
 
 /// Programs to copy, each with its destination.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ProgramCopies(Vec<(PathBuf, PathBuf)>);
+pub(crate) struct ProgramCopies(pub(super) Vec<(PathBuf, PathBuf)>);
 
 impl ProgramCopies {
-    pub(super) fn new(pairs: Vec<(PathBuf, PathBuf)>) -> Self {
-        Self(pairs)
-    }
-
     /// Whether all copies have the content of their originals.
     pub(crate) fn are_made(&self) -> bool {
         self.0.iter().all(|(from, to)| is_same(from, to))
@@ -90,7 +86,7 @@ mod tests {
         let own = root.path().join("own");
         let places = HostDirs::for_tests(&own, std::iter::empty());
         let from = root.path().join("cache");
-        let copies = ProgramCopies::new(vec![(from.clone(), own.join("bin/jikime-memory"))]);
+        let copies = ProgramCopies(vec![(from.clone(), own.join("bin/jikime-memory"))]);
         for version in ["first", "later", "later"] {
             fs::write(&from, version).unwrap();
             copies.make().unwrap();

@@ -65,7 +65,7 @@ impl Programs {
     /// The copies that must be made before host files name them.
     pub(crate) fn copies(&self) -> ProgramCopies {
         let pair = |program: &Program| Some((program.sibling.clone()?, program.copy.clone()?));
-        ProgramCopies::new([&self.memory, &self.hook].into_iter().filter_map(pair).collect())
+        ProgramCopies([&self.memory, &self.hook].into_iter().filter_map(pair).collect())
     }
 }
 

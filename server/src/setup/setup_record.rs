@@ -10,7 +10,7 @@ use schema::model::memory::content_hash;
 use serde::{Deserialize, Serialize};
 
 use super::host::Host;
-use crate::diff::differences;
+use crate::diff::{ChangedLines, differences};
 
 /// The record of one project, or of one user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,19 +86,11 @@ fn diff_hunks(before: &str, after: &str) -> Vec<UndoHunk> {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
     let bytes = |lines: &[&str]| lines.iter().map(|line| line.len()).sum::<usize>();
-    let mut hunks: Vec<UndoHunk> = Vec::new();
-    for difference in differences(&old, &new) {
-        let (at, length) = (bytes(&new[..difference.after.start]), bytes(&new[difference.after]));
-        let text = old[difference.before].concat();
-        match hunks.last_mut().filter(|last| last.at + last.length == at) {
-            Some(last) => {
-                last.length += length;
-                last.before.push_str(&text);
-            }
-            None => hunks.push(UndoHunk { at, length, before: text }),
-        }
-    }
-    hunks.iter().map(|hunk| narrow_hunk(hunk, after)).collect()
+    let hunk = |ChangedLines { before, after: range }| {
+        let (at, length) = (bytes(&new[..range.start]), bytes(&new[range]));
+        narrow_hunk(&UndoHunk { at, length, before: old[before].concat() }, after)
+    };
+    differences(&old, &new).into_iter().map(hunk).collect()
 }
 
 /// Removes the common start and end, which may contain secrets of others.

@@ -88,7 +88,7 @@ fn signed(text: &str, open: &str, close: &str) -> String {
 }
 
 /// Whether a text is a command of ours, of any version, that nobody edited.
-pub(super) fn is_ours(text: &str) -> bool {
+fn is_ours(text: &str) -> bool {
     let Some((body, last)) = text.trim_end().rsplit_once('\n') else { return false };
     let Some((_, hash)) = last.split_once(HASH_MARK) else { return false };
     let hash = hash.trim_end_matches(" -->");

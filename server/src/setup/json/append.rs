@@ -26,13 +26,17 @@ pub(super) fn append_value(
             root.to_string()
         }));
     };
+    let mut is_missing = false;
     for step in way {
         match object.get(step) {
             Some(property) => object = property.object_value().ok_or_else(|| shape_error(&text, step, "an object"))?,
-            None => break,
+            None => {
+                is_missing = true;
+                break;
+            }
         }
     }
-    if !has_object_at(&text, way) || object.get(last).is_none() {
+    if is_missing || object.get(last).is_none() {
         let inner = match key {
             Some(key) => CstInputValue::Object(vec![(key.to_owned(), value)]),
             None => CstInputValue::Array(vec![value]),
@@ -57,11 +61,6 @@ const PLACEHOLDER: &str = "jikime-memory: a value on one line";
 pub(super) fn append_line(text: &str, path: &[&str], value: &CstInputValue) -> Result<String, EditError> {
     let text = append_value(text, path, None, CstInputValue::String(PLACEHOLDER.to_owned()))?;
     Ok(text.replacen(&quote(PLACEHOLDER), &to_one_line(value), 1))
-}
-
-fn has_object_at(text: &str, path: &[&str]) -> bool {
-    let Ok(parsed) = parse_to_ast(text, &CollectOptions::default(), &OPTIONS) else { return false };
-    parsed.value.as_ref().and_then(|value| value_at(value, path)).is_some_and(|value| matches!(value, Value::Object(_)))
 }
 
 fn value_at<'v, 't>(value: &'v Value<'t>, path: &[&str]) -> Option<&'v Value<'t>> {
