@@ -112,21 +112,15 @@ struct ServerSource {
 
 /// Checks that a host starts the memory under one name only. Two names show every tool twice.
 fn check_servers(host: Host, found: &[DetectedPart], place: &dyn Fn(&DetectedPart) -> String) -> DoctorCheck {
-    let of_host: Vec<&DetectedPart> = found.iter().filter(|found| found.host == host).collect();
-    let mut servers: Vec<ServerSource> = Vec::new();
-    for found in &of_host {
-        match &found.kind {
-            DetectedKind::Server(server) => {
-                let is_personal = Some(server.is_personal());
-                servers.push(ServerSource { name: server.name.clone(), place: place(found), is_personal });
-            }
-            DetectedKind::Plugin(name) => {
-                let name = format!("the plugin {name}");
-                servers.push(ServerSource { name, place: place(found), is_personal: None });
-            }
-            _ => {}
-        }
-    }
+    let source = |found: &DetectedPart| {
+        let (name, is_personal) = match &found.kind {
+            DetectedKind::Server(server) => (server.name.clone(), Some(server.is_personal())),
+            DetectedKind::Plugin(name) => (format!("the plugin {name}"), None),
+            _ => return None,
+        };
+        Some(ServerSource { name, place: place(found), is_personal })
+    };
+    let servers: Vec<ServerSource> = found.iter().filter(|found| found.host == host).filter_map(source).collect();
     let list: Vec<String> = servers.iter().map(|server| format!("{} in {}", server.name, server.place)).collect();
     let has_project_server = servers.iter().any(|server| server.is_personal != Some(true));
     let note = host.memory_note(SetupScope::User).filter(|_| !has_project_server);
@@ -189,16 +183,12 @@ fn check_hooks(
 ) -> DoctorCheck {
     let mut sources: Vec<HookSource<'_>> = Vec::new();
     for found in found.iter().filter(|found| found.host == host) {
-        match &found.kind {
-            DetectedKind::Hooks(hooks) => {
-                sources.push(HookSource { place: place(found), path: &found.path, hooks: Some(hooks) });
-            }
-            DetectedKind::Plugin(name) => {
-                let place = format!("the plugin {name} in {}", place(found));
-                sources.push(HookSource { place, path: &found.path, hooks: None });
-            }
-            _ => {}
-        }
+        let (place, hooks) = match &found.kind {
+            DetectedKind::Hooks(hooks) => (place(found), Some(hooks.as_slice())),
+            DetectedKind::Plugin(name) => (format!("the plugin {name} in {}", place(found)), None),
+            _ => continue,
+        };
+        sources.push(HookSource { place, path: &found.path, hooks });
     }
     match &sources[..] {
         [] => {
@@ -233,19 +223,12 @@ fn check_hook_file(
     hooks: &[(String, String)],
     places: &HostDirs,
 ) -> Option<DoctorCheck> {
-    let wanted = hooks_of(form);
-    let missing: Vec<&str> =
-        wanted.iter().map(|hook| hook.event).filter(|event| !hooks.iter().any(|(found, _)| found == event)).collect();
-    let twice: Vec<&str> = wanted
-        .iter()
-        .map(|hook| hook.event)
-        .filter(|event| hooks.iter().filter(|(found, _)| found == event).count() > 1)
-        .collect();
-    let gone = hooks
-        .iter()
-        .map(|(_, program)| program)
-        .find(|program| resolve_command(program, places.path.as_deref()).is_none());
-    if let Some(program) = gone {
+    let count = |event: &str| hooks.iter().filter(|(found, _)| found == event).count();
+    let events = || hooks_of(form).iter().map(|hook| hook.event);
+    let missing: Vec<&str> = events().filter(|event| count(event) == 0).collect();
+    let twice: Vec<&str> = events().filter(|event| count(event) > 1).collect();
+    let is_gone = |program: &str| resolve_command(program, places.path.as_deref()).is_none();
+    if let Some((_, program)) = hooks.iter().find(|(_, program)| is_gone(program)) {
         let text = format!("{place} calls {program}, which does not exist");
         let fix = format!("install jikime-hook, or run {} to write its path", init_of(host));
         return Some(DoctorCheck::finding("hooks", text, fix).with_repair(Repair::HostFiles));

@@ -46,11 +46,6 @@ pub(crate) fn plan_repairs(
     let files = site.map(|site| site.files.as_path());
     let found = detect_all(places, files);
     for scope in [SetupScope::Project, SetupScope::User] {
-        // Until every directory of the store is private, its setup record is not read, so nothing of the project can be planned.
-        let is_refused = site.is_some_and(|site| Layout::new(&site.project).verify_dirs().is_err());
-        if scope == SetupScope::Project && is_refused {
-            continue;
-        }
         let Some(context) = setup_context(scope, places, site) else { continue };
         let targets = broken_targets(&found, scope, &programs, places, site)?;
         if !targets.is_empty() || context.has_stale_record() {
@@ -63,10 +58,9 @@ pub(crate) fn plan_repairs(
     Ok(plan)
 }
 
-/// The scopes whose setup record is stale.
+/// Whether a setup record is stale, unless the store is refused.
 pub(super) fn check_records(site: Option<&ProjectDirs>, places: &HostDirs) -> Option<DoctorCheck> {
-    // The record of a refused store is not read.
-    if site.is_some_and(|site| Layout::new(&site.project).verify_dirs().is_err()) {
+    if site.is_some_and(is_refused) {
         return None;
     }
     let is_stale = |scope| setup_context(scope, places, site).is_some_and(|context| context.has_stale_record());
@@ -76,10 +70,14 @@ pub(super) fn check_records(site: Option<&ProjectDirs>, places: &HostDirs) -> Op
     })
 }
 
+fn is_refused(site: &ProjectDirs) -> bool {
+    Layout::new(&site.project).verify_dirs().is_err()
+}
+
 fn setup_context(scope: SetupScope, places: &HostDirs, site: Option<&ProjectDirs>) -> Option<SetupContext> {
     match (scope, site) {
-        (SetupScope::Project, Some(site)) => SetupContext::new(scope, places, site).ok(),
-        (SetupScope::Project, None) => None,
+        // Until every directory of the store is private, its setup record is not read, so nothing of the project can be planned.
+        (SetupScope::Project, site) => SetupContext::new(scope, places, site.filter(|site| !is_refused(site))?).ok(),
         // The place of the user's record does not depend on a project.
         (SetupScope::User, _) => SetupContext::new(scope, places, &ProjectDirs::for_project(Path::new(""))).ok(),
     }

@@ -173,6 +173,15 @@ fn check_fields(layout: &Layout) -> Option<DoctorCheck> {
     (!odd.is_empty()).then(|| DoctorCheck::finding("fields", format!("not valid: {}", odd.join("; ")), fix))
 }
 
+/// Fixes for problems with one of some texts in lower case.
+const FIXES: [(&[&str], &str); 5] = [
+    (&["is rebuilt", "been rebuilt", "come back from markdown"], "nothing to do; it is rebuilt from Markdown"),
+    (&["-wal has grown"], "end the program that reads the database; the next command shrinks the file"),
+    (&["disk i/o error", "file too large"], "free some space, or raise the limit on the size of files (ulimit -f)"),
+    (&["no space", "disk is full"], "free some space; events that could not be written are queued on disk"),
+    (&["utf-8"], "save the file as UTF-8"),
+];
+
 /// A fix for a problem that the store reported.
 fn suggest_fix(problem: &str, layout: &Layout) -> String {
     let said = problem.to_lowercase();
@@ -186,22 +195,8 @@ fn suggest_fix(problem: &str, layout: &Layout) -> String {
     if let Some((_, name)) = problem.split_once("a copy of it is ") {
         return format!("nothing to do; if all memories are there, delete {}", layout.store_dir().join(name).display());
     }
-    if is_about(&["is rebuilt", "been rebuilt", "come back from markdown"]) {
-        return "nothing to do; it is rebuilt from Markdown".to_owned();
-    }
-    if is_about(&["-wal has grown"]) {
-        return "end the program that reads the database; the next command shrinks the file".to_owned();
-    }
-    if is_about(&["disk i/o error", "file too large"]) {
-        return "free some space, or raise the limit on the size of files (ulimit -f)".to_owned();
-    }
-    if is_about(&["no space", "disk is full"]) {
-        return "free some space; events that could not be written are queued on disk".to_owned();
-    }
-    if is_about(&["utf-8"]) {
-        return "save the file as UTF-8".to_owned();
-    }
-    "fix the cause; the Markdown files are unchanged".to_owned()
+    let known = FIXES.iter().find(|(parts, _)| is_about(parts));
+    known.map_or("fix the cause; the Markdown files are unchanged", |(_, fix)| fix).to_owned()
 }
 
 /// Checks that every log has as many rows as entries, and that no deleted memory has returned.
