@@ -35,7 +35,7 @@ const FEW_CHANGES: usize = 64;
 #[derive(Debug, Clone)]
 pub(crate) struct Dispatcher {
     worker: mpsc::Sender<Work>,
-    /// The worker's thread, which opens the store on the first request.
+    /// The worker's thread, which each request wakes, because it opens the store on the first one.
     thread: Thread,
     readers: ReaderPool,
     readiness: watch::Receiver<Readiness>,
@@ -108,7 +108,7 @@ impl Dispatcher {
         work: impl FnOnce(&mut Engine, Control<'_>) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let (read, result) = EngineRequest::new(work);
-        self.open_store();
+        self.thread.unpark();
         let is_sent = match self.wait_until_readable(need, progress.as_ref()).await {
             Some(shared) => self.readers.send(read, shared).await,
             None => self.worker.send(Work::Run(read)).await.is_ok(),
@@ -126,7 +126,7 @@ impl Dispatcher {
         // A task of its own waits for the result, because the worker skips what nobody waits for.
         let change = tokio::spawn(async move {
             let (change, result) = EngineRequest::new(|engine, _| work(engine));
-            dispatcher.open_store();
+            dispatcher.thread.unpark();
             let is_sent = dispatcher.worker.send(Work::Run(change)).await.is_ok();
             receive_result(is_sent, result).await
         });
@@ -136,14 +136,14 @@ impl Dispatcher {
     /// Sends a request that the worker joins with others or whose progress it reports, and waits for the result.
     pub(crate) async fn write<T>(&self, request: impl FnOnce(ReplySender<T>) -> Work) -> Result<T, ToolError> {
         let (reply, result) = oneshot::channel();
-        self.open_store();
+        self.thread.unpark();
         let is_sent = self.worker.send(request(reply)).await.is_ok();
         receive_result(is_sent, result).await
     }
 
     /// Signals the worker. A worker that has ended ignores it.
     pub(crate) async fn signal(&self, signal: Signal) {
-        self.open_store();
+        self.thread.unpark();
         let _ = self.worker.send(Work::Signal(signal)).await;
     }
 
@@ -157,12 +157,6 @@ impl Dispatcher {
         let far = now.step.as_ref().map(|step| format!(" ({} of {} files)", step.done, step.total));
         let notice = || format!("indexing is in progress{}; more results may be found later", far.unwrap_or_default());
         now.is_catching_up.then(notice)
-    }
-
-    fn open_store(&self) {
-        if matches!(self.readiness.borrow().reading, ReadAvailability::NotYet) {
-            self.thread.unpark();
-        }
     }
 
     /// Waits until the store is ready for a read. Returns the engine that a reader thread can share, if one can run it.
