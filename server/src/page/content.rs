@@ -45,13 +45,8 @@ pub(in crate::page) struct MemoryItem {
 
 impl MemoryItem {
     pub(in crate::page) fn of_row(row: &MemoryRow) -> Self {
-        let mut flags = Vec::new();
-        if row.superseded_by.is_some() {
-            flags.push("superseded".to_owned());
-        }
-        if row.memory.attributes.pinned {
-            flags.push("pinned".to_owned());
-        }
+        let superseded = row.superseded_by.is_some().then_some("superseded");
+        let pinned = row.memory.attributes.pinned.then_some("pinned");
         Self {
             id: row.memory.id.to_string(),
             kind: Some(row.memory.kind),
@@ -61,7 +56,7 @@ impl MemoryItem {
             excerpt: beginning(&row.memory.content),
             score: None,
             confidence: None,
-            flags,
+            flags: superseded.into_iter().chain(pinned).map(str::to_owned).collect(),
             code: None,
         }
     }

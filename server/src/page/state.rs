@@ -52,11 +52,6 @@ impl PageHandle {
         Self(Arc::new(PageState { project, dispatcher, access, deletions, open_pages, stop }))
     }
 
-    /// The project's name for people.
-    pub(super) fn project_name(&self) -> String {
-        self.0.project.file_name().unwrap_or_default().to_string_lossy().into_owned()
-    }
-
     /// Runs a read with the ids of memories that are being deleted, which lists do not show.
     pub(super) async fn read<T: Send + 'static>(
         &self,

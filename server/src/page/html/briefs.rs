@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use schema::host::hook::SessionSource;
 use schema::settings::{BRIEF_SIZES, BriefMode};
 
-use super::frame::{Visit, action, chip, hidden_fields, link};
+use super::frame::{Visit, action, chip, hidden_fields, link, select};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::briefs::{Briefs, BriefsForm, GivenSession, SOURCES, read};
 use crate::page::language::Language;
@@ -36,14 +36,11 @@ fn source_name(source: SessionSource, language: Language) -> &'static str {
 
 /// The start that the brief is for, and its size. The result follows at once.
 fn fields(found: &Briefs, language: Language) -> Markup {
+    let sources = SOURCES.map(|source| (source.as_str(), source_name(source, language)));
     html! {
         form.search action="briefs" method="get" {
             div.filters {
-                label { span { (language.of("The session is", "세션")) }
-                    select name="source" { @for source in SOURCES {
-                        option value=(source.as_str()) selected[source == found.source] { (source_name(source, language)) }
-                    } }
-                }
+                (select("source", language.of("The session is", "세션"), &sources, found.source.as_str()))
                 label { span { (language.of("Characters of the brief", "브리핑 글자 수")) " (" (BRIEF_SIZES.start()) "–" (BRIEF_SIZES.end()) ")" }
                     input type="number" name="size" min=(BRIEF_SIZES.start()) max=(BRIEF_SIZES.end()) step="100" value=(found.size);
                 }

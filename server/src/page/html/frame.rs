@@ -65,7 +65,7 @@ impl Visit {
 
     fn whole(&self, place: &str, title: &str, fixed: &Markup, live: &Markup) -> Html<String> {
         let Self { page, language, .. } = self;
-        let project = page.project_name();
+        let project = page.0.project.file_name().unwrap_or_default().to_string_lossy();
         let body = html! {
             a.skip href="#live" { (language.of("Skip to the content", "본문으로 건너뛰기")) }
             header.top {
@@ -313,6 +313,17 @@ pub(super) fn hidden_fields(action: &str, fields: &[(&str, &str)]) -> Markup {
     html! {
         input type="hidden" name="action" value=(action);
         @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+    }
+}
+
+/// A field with choices: values and their texts.
+pub(super) fn select(name: &str, label: &str, choices: &[(&str, &str)], chosen: &str) -> Markup {
+    html! {
+        label { span { (label) }
+            select name=(name) {
+                @for (value, text) in choices { option value=(value) selected[*value == chosen] { (text) } }
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use tools::engine::Engine;
 
 use super::frame::{
     IdQuery, Visit, action, chip, edit_form, flag_name, folded_form, hidden_fields, link, memory_item, percent_encoded,
-    type_name,
+    select, type_name,
 };
 use crate::dispatcher::ReadNeed;
 use crate::page::content::memory::{AboutMemory, Citation, OpenedMemory, cite, open, promotable_types};
@@ -166,14 +166,13 @@ fn replace_forms(seen: &[(&str, &str)], language: Language) -> Markup {
 }
 
 fn promote_form(opened: &OpenedMemory, language: Language) -> Markup {
+    let types: Vec<(&str, &str)> = promotable_types().map(|kind| (kind.as_str(), type_name(kind, language))).collect();
     html! {
         details.form {
             summary { (language.of("Move to MEMORY.md", "MEMORY.md로 옮기기")) }
             form.action method="post" action="do" autocomplete="off" {
                 (hidden_fields("promote", &[("id", opened.id.as_str())]))
-                label { span { (language.of("As", "종류")) }
-                    select name="kind" { @for kind in promotable_types() { option value=(kind.as_str()) { (type_name(kind, language)) } } }
-                }
+                (select("kind", language.of("As", "종류"), &types, ""))
                 button type="submit" { (language.of("Save", "저장")) }
             }
         }

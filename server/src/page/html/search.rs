@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use schema::model::memory::MemoryType;
 use tools::engine::Engine;
 
-use super::frame::{Visit, fold_in_place, memory_item, type_name};
+use super::frame::{Visit, fold_in_place, memory_item, select, type_name};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::search::{HITS, NEWEST, SearchAnswer, SearchForm};
 use crate::page::language::Language;
@@ -60,16 +60,6 @@ fn fields(form: &SearchForm, language: Language) -> Markup {
                     (field("session", language.of("Session", "세션"), &form.session))
                     (field("file", language.of("File or folder", "파일이나 폴더"), &form.file))
                 }
-            }
-        }
-    }
-}
-
-fn select(name: &str, label: &str, choices: &[(&str, &str)], chosen: &str) -> Markup {
-    html! {
-        label { span { (label) }
-            select name=(name) {
-                @for (value, text) in choices { option value=(value) selected[*value == chosen] { (text) } }
             }
         }
     }
