@@ -5,7 +5,6 @@
 //! restored from a backup gets the lines of its members back.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -132,7 +131,10 @@ impl TeamConnection {
             std::fs::create_dir_all(folder).map_err(unwritable)?;
         }
         let file = options_for_private().append(true).create(true).open(&path).map_err(unwritable)?;
-        make_private(&file).map_err(unwritable)?;
+        // Also if it was made by hand.
+        #[cfg(unix)]
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)).map_err(unwritable)?;
+        drop(file);
         edit_file(&path, None, |text| {
             let mut servers = parse_servers(text)?;
             servers.insert(project_key(project), json!(self.address));
@@ -277,18 +279,6 @@ fn pieces(lines: &[String]) -> Vec<&[String]> {
     }
     pieces.extend((first < lines.len()).then(|| &lines[first..]));
     pieces
-}
-
-/// Lets only the user read a file, also if it was made by hand.
-#[cfg(unix)]
-fn make_private(file: &File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    file.set_permissions(std::fs::Permissions::from_mode(0o600))
-}
-
-#[cfg(not(unix))]
-fn make_private(_: &File) -> std::io::Result<()> {
-    Ok(())
 }
 
 fn parse_servers(text: &str) -> Result<Map<String, Value>, ToolError> {
