@@ -22,7 +22,7 @@ const AROUND: usize = 2;
 const CITED: usize = 60;
 const SESSIONS: usize = 200;
 
-/// Characters of a line of a log.
+/// Characters of a line of a log, which may be as long as a memory.
 const LINE: usize = 4_000;
 
 /// The most memories that replaced one another.
@@ -218,12 +218,8 @@ pub(in crate::page) fn cite(engine: &mut Engine, id: &str) -> Result<Citation, T
     let text = String::from_utf8_lossy(&bytes);
     let count = (end_line + AROUND + 1).saturating_sub(first).min(CITED);
     let lines = text.lines().skip(first - 1).take(if start_line == 0 { 0 } else { count });
-    Ok(Citation { path: row.path.clone(), start_line, end_line, first, lines: lines.map(shortened_line).collect() })
-}
-
-/// A line of a log, which may be as long as a memory.
-fn shortened_line(line: &str) -> String {
-    line.chars().take(LINE).collect()
+    let lines = lines.map(|line| line.chars().take(LINE).collect());
+    Ok(Citation { path: row.path.clone(), start_line, end_line, first, lines: lines.collect() })
 }
 
 /// The types that a text can get when it is promoted.
