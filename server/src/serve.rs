@@ -1,6 +1,6 @@
 //! `serve`: MCP over standard input and output until the host closes it, or over HTTP until a signal.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
@@ -72,8 +72,8 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
             tokio::spawn(team_client::exchange_regularly(project.to_owned()));
         }
         let signalled = CancellationToken::new();
-        let host = TransportServer { project: project.to_owned(), dispatcher, changes, ending: ending.clone() };
-        let mut serving = pin!(host.serve(transport, signalled.clone()));
+        let serving = serve_transport(transport, project, dispatcher, changes, ending.clone(), signalled.clone());
+        let mut serving = pin!(serving);
         let (deadline, outcome) = tokio::select! {
             // First, so that the signal handler is installed before the first request.
             biased;
@@ -105,47 +105,42 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
     outcome
 }
 
-/// Everything that a transport needs.
-struct TransportServer {
-    project: PathBuf,
+/// Serves until the host closes the connection, or the page was closed for a while, or a signal comes.
+async fn serve_transport(
+    transport: &Transport,
+    project: &Path,
     dispatcher: Dispatcher,
     changes: ChangeFeed,
     ending: CancellationToken,
-}
-
-impl TransportServer {
-    async fn serve(self, transport: &Transport, signalled: CancellationToken) -> anyhow::Result<()> {
-        match transport {
-            Transport::Stdio => self.serve_stdio(signalled).await,
-            Transport::Http(access) => self.serve_http(access, signalled).await?,
-            Transport::Page(settings) => {
-                let announce = |address: &str| exit::print_status(&format!("Open {address}"));
-                page::serve(self.project, settings, self.dispatcher, signalled, announce).await?;
+    signalled: CancellationToken,
+) -> anyhow::Result<()> {
+    match transport {
+        Transport::Stdio => {
+            let (input, output) = stdio_pipes();
+            let memory = McpServer::new(dispatcher, changes, ending.clone());
+            // A closed connection ends the server.
+            let transport = StdioTransport::new(StdinReader::new(input, ending), output);
+            match memory.serve_with_ct(transport, signalled).await {
+                Ok(service) => {
+                    let ended = service.waiting().await;
+                    tracing::debug!("the host closed the connection: {ended:?}");
+                }
+                // Hosts may disconnect at any time. The error is not logged, because it may quote a memory.
+                Err(_) => tracing::debug!("the host disconnected before its first request"),
             }
         }
-        Ok(())
-    }
-
-    /// Serves the host until it closes the connection or a signal comes. A closed connection ends the server.
-    async fn serve_stdio(self, signalled: CancellationToken) {
-        let (input, output) = stdio_pipes();
-        let memory = McpServer::new(self.dispatcher, self.changes, self.ending.clone());
-        match memory.serve_with_ct(StdioTransport::new(StdinReader::new(input, self.ending), output), signalled).await {
-            Ok(service) => {
-                let ended = service.waiting().await;
-                tracing::debug!("the host closed the connection: {ended:?}");
-            }
-            // Hosts may disconnect at any time. The error is not logged, because it may quote a memory.
-            Err(_) => tracing::debug!("the host disconnected before its first request"),
+        Transport::Http(access) => {
+            let listener = http::bind_listener(access.address).await?;
+            exit::print_status(&format!("serving {}", http::listener_url(&listener)?));
+            let memory = move || McpServer::new(dispatcher.clone(), changes.clone(), ending.clone());
+            http::serve(listener, access, memory, signalled).await?;
+        }
+        Transport::Page(settings) => {
+            let announce = |address: &str| exit::print_status(&format!("Open {address}"));
+            page::serve(project.to_owned(), settings, dispatcher, signalled, announce).await?;
         }
     }
-
-    async fn serve_http(self, access: &HttpAccess, signalled: CancellationToken) -> anyhow::Result<()> {
-        let listener = http::bind_listener(access.address).await?;
-        exit::print_status(&format!("serving {}", http::listener_url(&listener)?));
-        let memory = move || McpServer::new(self.dispatcher.clone(), self.changes.clone(), self.ending.clone());
-        Ok(http::serve(listener, access, memory, signalled).await?)
-    }
+    Ok(())
 }
 
 /// Waits for a signal to stop, which for a `page` is also a closed terminal. Otherwise the default stays, because `nohup` ignores that signal.
