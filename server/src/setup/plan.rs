@@ -143,7 +143,6 @@ impl SetupContext {
         let refused =
             |error| ToolError::Invalid(format!("{}; nothing was written", self.file_error_text(file, &error)));
         let after = text.with_plain(&file.apply_edits(OwnedPart::add_to).map_err(refused)?);
-        let undone = known.as_ref().and_then(|known| known.undone(text.whole()));
         let change = FileChange {
             display_path: self.display_path(&file.shown_path),
             real_path: file.original.real_path.clone(),
@@ -159,15 +158,15 @@ impl SetupContext {
             });
             return Ok((change, changed));
         }
-        let existed = match (&known, &undone) {
-            (Some(known), Some(_)) => known.existed,
-            (Some(_), None) => !file.is_blank(&file.apply_edits(OwnedPart::remove_from).map_err(refused)?),
-            (None, _) => change.before.is_some(),
-        };
-        let base = match undone {
-            Some(undone) => undone,
+        let (existed, base) = match known.as_ref().and_then(|known| Some((known.existed, known.undone(text.whole())?)))
+        {
+            Some(original) => original,
             // An older entry of ours without a record is not part of the original text.
-            None => text.with_plain(&file.apply_edits(OwnedPart::remove_from).map_err(refused)?),
+            None => {
+                let plain = file.apply_edits(OwnedPart::remove_from).map_err(refused)?;
+                let existed = if known.is_some() { !file.is_blank(&plain) } else { change.before.is_some() };
+                (existed, text.with_plain(&plain))
+            }
         };
         let hosts = known.map(|known| known.hosts).unwrap_or_default().union(&file.hosts).copied().collect();
         let changed = RecordedFile::new(hosts, existed, &base, &after);
