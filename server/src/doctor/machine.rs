@@ -15,7 +15,7 @@ const MIN_FREE_BYTES: u64 = 100 * 1024 * 1024;
 
 pub(super) fn check_programs(programs: &Programs, is_named_by_path: bool) -> Vec<DoctorCheck> {
     let running = programs.memory.sibling.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
-    let mut checks = vec![match &programs.memory.on_path {
+    let memory = match &programs.memory.on_path {
         Some(path) => match program_version(path) {
             Some(version) if version == VERSION => {
                 DoctorCheck::fine("jikime-memory", format!("{VERSION} at {}", path.display()))
@@ -37,9 +37,8 @@ pub(super) fn check_programs(programs: &Programs, is_named_by_path: bool) -> Vec
                 "add its folder to PATH, or run jikime-memory init to write its path",
             )
         }
-    }];
-    checks.push(check_hook_program(&programs.hook));
-    checks
+    };
+    vec![memory, check_hook_program(&programs.hook)]
 }
 
 fn check_hook_program(program: &Program) -> DoctorCheck {

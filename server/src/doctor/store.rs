@@ -234,13 +234,9 @@ fn check_sync(engine: &Engine, layout: &Layout) -> DoctorCheck {
 
 fn check_counts(stats: &StatsOutput) -> DoctorCheck {
     let StatsOutput { memories, sessions, files, chunks, .. } = stats;
-    let parts = [
-        terminal_text::count_of_memories(*memories),
-        count_with_unit(*sessions, "session"),
-        count_with_unit(*files, "file"),
-        count_with_unit(*chunks, "passage"),
-    ];
-    let [memories, sessions, files, chunks] = parts;
+    let memories = terminal_text::count_of_memories(*memories);
+    let [sessions, files, chunks] = [(sessions, "session"), (files, "file"), (chunks, "passage")]
+        .map(|(count, unit)| count_with_unit(*count, unit));
     DoctorCheck::fine("memory", format!("{memories} of {sessions}, {chunks} of {files}"))
 }
 

@@ -39,10 +39,7 @@ impl ResourceUri {
             "today" => Self::Today,
             "stats" => Self::Stats,
             rest => match rest.split_once('/')? {
-                ("daily", date) => match LogKind::from_path(&format!("{date}.md"))? {
-                    LogKind::Daily(date) => Self::Daily(date),
-                    LogKind::LongTerm | LogKind::Team => return None,
-                },
+                ("daily", date) => Self::Daily(log_date(LogKind::from_path(&format!("{date}.md"))?)?),
                 ("memory", id) if !id.is_empty() && !id.contains('/') => Self::Memory(id.to_owned()),
                 _ => return None,
             },
@@ -203,10 +200,14 @@ pub(super) fn hit_link(hit: &Hit) -> Resource {
 }
 
 fn log_dates(logs: &[LogKind]) -> impl Iterator<Item = NaiveDate> {
-    logs.iter().filter_map(|log| match log {
-        LogKind::Daily(date) => Some(*date),
+    logs.iter().copied().filter_map(log_date)
+}
+
+fn log_date(log: LogKind) -> Option<NaiveDate> {
+    match log {
+        LogKind::Daily(date) => Some(date),
         LogKind::LongTerm | LogKind::Team => None,
-    })
+    }
 }
 
 #[cfg(test)]
