@@ -9,7 +9,7 @@ use schema::model::moment::Moment;
 use serde::Deserialize;
 use tools::engine::Engine;
 
-use super::frame::{IdQuery, Visit, action, hidden_fields, link, memory_item, tabs};
+use super::frame::{IdQuery, Visit, action, hidden_fields, link, memory_item};
 use crate::cli::terminal_text::{count_of_memories, count_with_unit};
 use crate::dispatcher::ReadNeed;
 use crate::page::content::history::{self, DaySession, OpenedSession, SessionItem, TaskItem, Timeline};
@@ -28,7 +28,13 @@ fn sections(current: &str, language: Language) -> Markup {
         ("sessions", language.of("Sessions", "세션")),
         ("tasks", language.of("Tasks", "할 일")),
     ];
-    tabs(&sections, current, language)
+    html! {
+        nav.tabs aria-label=(language.of("Sections", "섹션")) {
+            @for (path, name) in sections {
+                a href=(path) aria-current=[(path == current).then_some("page")] { (name) }
+            }
+        }
+    }
 }
 
 pub(in crate::page) async fn timeline(visit: Visit, Query(query): Query<DaysQuery>) -> PageResult {

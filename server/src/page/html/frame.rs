@@ -246,16 +246,12 @@ pub(super) fn memory_item(memory: &MemoryItem, words: &[String], language: Langu
 /// A text in which words are marked, whatever their case.
 fn marked(text: &str, words: &[String]) -> Markup {
     let folded = fold_in_place(text);
-    let mut spans: Vec<(usize, usize)> = Vec::new();
-    for word in words {
-        spans.extend(folded.match_indices(word.as_str()).map(|(at, found)| (at, at + found.len())));
-    }
+    let places = words.iter().flat_map(|word| folded.match_indices(word.as_str()));
+    let mut spans: Vec<(usize, usize)> = places.map(|(at, found)| (at, at + found.len())).collect();
     spans.sort_unstable();
     let mut parts = Vec::new();
     let mut at = 0;
-    for (start, end) in
-        spans.into_iter().filter(|(start, end)| text.is_char_boundary(*start) && text.is_char_boundary(*end))
-    {
+    for (start, end) in spans {
         if start >= at {
             parts.push((&text[at..start], &text[start..end]));
             at = end;
@@ -322,17 +318,6 @@ pub(super) fn select(name: &str, label: &str, choices: &[(&str, &str)], chosen: 
         label { span { (label) }
             select name=(name) {
                 @for (value, text) in choices { option value=(value) selected[*value == chosen] { (text) } }
-            }
-        }
-    }
-}
-
-/// The tabs of one place.
-pub(super) fn tabs(tabs: &[(&str, &str)], current: &str, language: Language) -> Markup {
-    html! {
-        nav.tabs aria-label=(language.of("Sections", "섹션")) {
-            @for (path, name) in tabs {
-                a href=(path) aria-current=[(*path == current).then_some("page")] { (name) }
             }
         }
     }
