@@ -98,7 +98,6 @@ fn router(page: PageHandle) -> Router {
         .nest(&base, pages)
         .fallback(async || PageError(ToolError::NotFound("there is no such page".to_owned())))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
-        .layer(middleware::from_fn_with_state(page.clone(), receive_body))
         .layer(middleware::from_fn_with_state(page.clone(), check))
         .with_state(page)
 }
@@ -144,25 +143,9 @@ async fn check(
     }
     connection.begin_request();
     page.0.open_pages.note_use();
-    let is_whole_page = page.0.access.is_page(&request);
-    let response = next.run(request).await;
-    let text = response.extensions().get::<ErrorText>().filter(|_| is_whole_page).cloned();
-    protect(match text {
-        Some(ErrorText(text)) => (response.status(), html::error(page, language, &text)).into_response(),
-        None => response,
-    })
-}
-
-/// Waits for the whole body, and then admits the connection if it has the cookie.
-async fn receive_body(
-    State(page): State<PageHandle>,
-    ConnectInfo(connection): ConnectInfo<ConnectionState>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let is_known = page.0.access.is_known(request.headers());
+    let (is_whole_page, is_known) = (page.0.access.is_page(&request), page.0.access.is_known(request.headers()));
     let (parts, body) = request.into_parts();
-    match read_body(body).await {
+    let response = match read_body(body).await {
         Ok(bytes) => {
             if is_known {
                 connection.admit();
@@ -173,5 +156,10 @@ async fn receive_body(
             (StatusCode::REQUEST_TIMEOUT, "the request did not arrive in time").into_response()
         }
         Err(status) => (status, "the text is too long").into_response(),
-    }
+    };
+    let text = response.extensions().get::<ErrorText>().filter(|_| is_whole_page).cloned();
+    protect(match text {
+        Some(ErrorText(text)) => (response.status(), html::error(page, language, &text)).into_response(),
+        None => response,
+    })
 }
