@@ -50,7 +50,8 @@ fn push_hunk(text: &mut String, hunk: &[ChangedLines], old: &[&str], new: &[&str
     text.push_str(&format!("@@ -{of_old} +{of_new} @@\n"));
     let mut push = |sign: char, style: Style, lines: &[&str]| {
         for line in lines {
-            let shown: String = line.chars().map(visible_char).collect();
+            // Control characters could move the cursor.
+            let shown = line.replace(|c: char| c.is_control() && c != '\t', "\u{fffd}");
             text.push_str(&format!("{style}{sign}{shown}{style:#}\n"));
         }
     };
@@ -62,9 +63,4 @@ fn push_hunk(text: &mut String, hunk: &[ChangedLines], old: &[&str], new: &[&str
         at = before.end;
     }
     push(' ', Style::new(), &old[at..at + behind]);
-}
-
-/// Replaces control characters, which could move the cursor.
-fn visible_char(c: char) -> char {
-    if c.is_control() && c != '\t' { '\u{fffd}' } else { c }
 }
