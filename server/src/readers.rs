@@ -1,7 +1,7 @@
 //! Threads that run read requests, each with its own engine, so that no read waits for indexing or for another read.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use tools::control::Control;
 use tools::engine::{Engine, SharedEngine};
 use tools::error::ToolError;
 
-use crate::request::{EngineOwner, EngineRequest, Readiness, Work, catch_panic};
+use crate::request::{EngineOwner, EngineRequest, Readiness, Work, catch_panic, lock};
 
 /// Maximum number of threads. A thread starts when all others are busy.
 const MAX_THREADS: usize = 4;
@@ -83,25 +83,20 @@ impl PoolState {
     /// Starts a thread. Only one thread calls this, so there are never more threads than the maximum.
     fn start_thread(&self) -> bool {
         self.threads.fetch_add(1, Ordering::SeqCst);
-        let readers = self.clone();
+        let (present, readers) = (ThreadGuard(Arc::clone(&self.threads)), self.clone());
         let started = thread::Builder::new().name("reader".to_owned()).spawn(move || {
-            let present = ThreadGuard(Arc::clone(&readers.threads));
             ReaderThread { readers, open: None }.run();
             drop(present);
         });
-        if let Err(error) = &started {
-            self.threads.fetch_sub(1, Ordering::SeqCst);
-            tracing::warn!("cannot start a reader thread: {error}");
-        }
-        started.is_ok()
+        started.inspect_err(|error| tracing::warn!("cannot start a reader thread: {error}")).is_ok()
     }
 
     fn next_read(&self) -> Option<PooledRead> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv()
+        lock(&self.inbox).blocking_recv()
     }
 }
 
-/// Counts a thread while it lives.
+/// Counts a thread until it ends, or if it cannot be started.
 struct ThreadGuard(Arc<AtomicUsize>);
 
 impl Drop for ThreadGuard {

@@ -1,8 +1,8 @@
 //! Requests to the worker and the readers. An [`EngineRequest`] that changes memories goes to the worker: only `Dispatcher::change` sends it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use schema::intake::prepare::PreparedMemory;
 use schema::tool::{ReindexInput, ReindexOutput, SaveInput, SaveOutput};
@@ -160,6 +160,11 @@ pub(crate) fn catch_panic<T>(work: impl FnOnce() -> Result<T, ToolError>) -> Res
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
         Err(ToolError::Internal(format!("internal error in jikime-memory: {text}")))
     })
+}
+
+/// Locks a value that stays valid if another thread panics while it holds the lock.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// After such an error the engine may be in an invalid state.

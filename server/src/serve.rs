@@ -119,7 +119,7 @@ async fn serve_transport(
             let (input, output) = stdio_pipes();
             let memory = McpServer::new(dispatcher, changes, ending.clone());
             // A closed connection ends the server.
-            let transport = StdioTransport::new(StdinReader::new(input, ending), output);
+            let transport = StdioTransport::new(StdinReader { reader: input, ended: ending }, output);
             match memory.serve_with_ct(transport, signalled).await {
                 Ok(service) => {
                     let ended = service.waiting().await;

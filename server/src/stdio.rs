@@ -6,7 +6,7 @@ mod line_reader;
 use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::message::{self, IncomingMessage};
+use crate::request::lock;
 use line_reader::{InputLine, LineReader};
 
 /// Bytes of a message. The longest memory is far shorter.
@@ -215,22 +216,11 @@ async fn write_message<W: AsyncWrite + Unpin>(
     output.flush().await
 }
 
-/// A map of ids stays valid if another thread panics.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Standard input that sets a flag at its end, so that the server can stop even while a task waits for something else.
 #[derive(Debug)]
 pub(crate) struct StdinReader<R> {
-    reader: R,
-    ended: CancellationToken,
-}
-
-impl<R> StdinReader<R> {
-    pub(crate) fn new(reader: R, ended: CancellationToken) -> Self {
-        Self { reader, ended }
-    }
+    pub(crate) reader: R,
+    pub(crate) ended: CancellationToken,
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for StdinReader<R> {

@@ -5,7 +5,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+
+use crate::request::lock;
 
 /// Connections served at once. More wait to be accepted.
 const MAX_CONNECTIONS: usize = 64;
@@ -61,29 +63,18 @@ struct ConnectionPhase {
 }
 
 impl ConnectionState {
-    fn new() -> Self {
-        Self(Arc::new(ConnectionPhase {
-            sending: Mutex::new(Some(Instant::now())),
-            cancellation: CancellationToken::new(),
-        }))
-    }
-
     /// A request with the token has begun; its body may be incomplete.
     pub(crate) fn begin_request(&self) {
-        self.lock_sending().get_or_insert_with(Instant::now);
+        lock(&self.0.sending).get_or_insert_with(Instant::now);
     }
 
     /// The whole request has arrived. The connection cannot be closed in favour of others until its next request.
     pub(crate) fn admit(&self) {
-        *self.lock_sending() = None;
+        *lock(&self.0.sending) = None;
     }
 
     fn is_admitted(&self) -> bool {
-        self.lock_sending().is_none()
-    }
-
-    fn lock_sending(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.0.sending.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.sending).is_none()
     }
 
     /// If only the listener holds this value, the connection is closed.
@@ -128,7 +119,7 @@ impl LimitedListener {
     async fn make_room(&mut self) {
         self.connections.retain(|connection| !connection.is_closed());
         let sending =
-            self.connections.iter().filter_map(|connection| Some(((*connection.lock_sending())?, connection)));
+            self.connections.iter().filter_map(|connection| Some(((*lock(&connection.0.sending))?, connection)));
         let oldest =
             sending.filter(|(_, connection)| !connection.0.cancellation.is_cancelled()).min_by_key(|(since, _)| *since);
         // If all connections are admitted, a new request has its grace time from now on.
@@ -151,7 +142,9 @@ impl Listener for LimitedListener {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
-                    let state = ConnectionState::new();
+                    let sending = Mutex::new(Some(Instant::now()));
+                    let cancellation = CancellationToken::new();
+                    let state = ConnectionState(Arc::new(ConnectionPhase { sending, cancellation }));
                     self.connections.retain(|connection| !connection.is_closed());
                     self.connections.push(state.clone());
                     return (LimitedConnection::new(stream, state, permit), address);

@@ -1,7 +1,7 @@
 //! Limits sessions of hosts with a protocol before 2026-07-28. A new session closes the one that was silent for longest, and its host
 //! starts a new one.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use futures_core::Stream;
@@ -9,6 +9,8 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::common::server_side_http::{ServerSseMessage, SessionId};
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+
+use crate::request::lock;
 
 const MAX_SESSIONS: usize = 64;
 
@@ -30,7 +32,7 @@ impl LimitedSessions {
     }
 
     fn mark_active(&self, id: &SessionId) {
-        let mut order = self.lock_order();
+        let mut order = lock(&self.order);
         if let Some(at) = order.iter().position(|known| known == id) {
             let id = order.remove(at);
             order.push(id);
@@ -39,15 +41,10 @@ impl LimitedSessions {
 
     /// Adds a session. Returns the sessions to close for it.
     fn add(&self, id: &SessionId) -> Vec<SessionId> {
-        let mut order = self.lock_order();
+        let mut order = lock(&self.order);
         order.push(id.clone());
         let too_many = order.len().saturating_sub(MAX_SESSIONS);
         order.drain(..too_many).collect()
-    }
-
-    /// A list of ids stays valid if another thread panics.
-    fn lock_order(&self) -> MutexGuard<'_, Vec<SessionId>> {
-        self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -77,7 +74,7 @@ impl SessionManager for LimitedSessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        self.lock_order().retain(|known| known != id);
+        lock(&self.order).retain(|known| known != id);
         self.all.close_session(id).await
     }
 
@@ -135,6 +132,6 @@ mod tests {
         for (id, _) in &open {
             sessions.close_session(id).await.unwrap();
         }
-        assert!(sessions.lock_order().is_empty());
+        assert!(lock(&sessions.order).is_empty());
     }
 }

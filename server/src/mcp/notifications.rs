@@ -2,7 +2,7 @@
 //! connection.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::resources::ResourceUri;
 use crate::change_feed::{ChangeFeed, ChangeSubscription, StoreChange};
+use crate::request::lock;
 
 /// The part of a requested filter that the server supports.
 pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> SubscriptionFilter {
@@ -94,12 +95,7 @@ fn logs_may_differ(change: &StoreChange) -> bool {
     !matches!(change, StoreChange::Files { logs_differ: false, .. })
 }
 
-fn concerned_uris<'u>(uris: &'u [String], change: &StoreChange) -> impl Iterator<Item = &'u str> {
+fn concerned_uris<'u>(uris: &'u [String], change: &StoreChange) -> Vec<&'u str> {
     let is_concerned = |uri: &&String| ResourceUri::parse(uri).is_some_and(|uri| uri.may_be_changed_by(change));
-    uris.iter().filter(is_concerned).map(String::as_str).collect::<Vec<_>>().into_iter()
-}
-
-/// Neither value can be left half-changed by a panic.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    uris.iter().filter(is_concerned).map(String::as_str).collect()
 }

@@ -1,7 +1,7 @@
 //! Access to the page: a browser of this user exchanges a token in the address for a cookie, and only pages of this server may ask.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use axum::extract::Request;
@@ -10,6 +10,7 @@ use axum::response::Response;
 use subtle::ConstantTimeEq as _;
 
 use crate::http::random_hex;
+use crate::request::lock;
 
 /// How long the address that is printed works.
 const ENTRY_LIFE: Duration = Duration::from_mins(1);
@@ -27,7 +28,7 @@ pub(super) struct PageAccess {
     folder: String,
     entry: Mutex<Option<EntryToken>>,
     cookie: String,
-    form_token: String,
+    pub(super) form_token: String,
 }
 
 struct EntryToken {
@@ -50,14 +51,9 @@ impl PageAccess {
         format!("/{}", self.folder)
     }
 
-    pub(super) fn form_token(&self) -> &str {
-        &self.form_token
-    }
-
     /// Takes the token and returns the cookie for it. A wrong token leaves the right one valid.
     pub(super) fn redeem(&self, token: &str) -> Option<String> {
-        let mut entry = self.entry.lock().unwrap_or_else(PoisonError::into_inner);
-        entry.take_if(|entry| is_same(&entry.text, token)).filter(|entry| Instant::now() < entry.until)?;
+        lock(&self.entry).take_if(|entry| is_same(&entry.text, token)).filter(|entry| Instant::now() < entry.until)?;
         Some(format!("{}={}; Path={}/; HttpOnly; SameSite=Strict", self.cookie_name(), self.cookie, self.base()))
     }
 
@@ -211,7 +207,7 @@ mod tests {
         names.insert("host", "127.0.0.1:7000".parse().unwrap());
         names.insert("cookie", cookie.parse().unwrap());
         for (name, value) in headers {
-            let value = value.replace("FORM", access.form_token());
+            let value = value.replace("FORM", &access.form_token);
             names.insert(header::HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
         }
         let request = request.body(Body::empty()).unwrap();

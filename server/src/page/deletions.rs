@@ -1,10 +1,12 @@
 //! Memories that are hidden now and deleted soon, so that a person can take it back. Nothing is written until then.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use tokio::task::AbortHandle;
+
+use crate::request::lock;
 
 /// How long a deletion can be undone.
 pub(super) const UNDO_TIME: Duration = Duration::from_secs(30);
@@ -30,34 +32,26 @@ enum Deletion {
 }
 
 impl PendingDeletions {
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Deletion>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Records why a deletion failed. All pages show it for [`FAILURE_TIME`], unless it is tried again.
     pub(super) fn record_failure(&self, id: &str, why: String) {
-        self.lock_failures().insert(id.to_owned(), (Instant::now(), why));
+        lock(&self.failures).insert(id.to_owned(), (Instant::now(), why));
     }
 
     pub(super) fn failures(&self) -> Vec<String> {
         let recent = |(at, why): &(Instant, String)| (at.elapsed() < FAILURE_TIME).then(|| why.clone());
-        self.lock_failures().values().filter_map(recent).collect()
-    }
-
-    fn lock_failures(&self) -> MutexGuard<'_, BTreeMap<String, (Instant, String)>> {
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.failures).values().filter_map(recent).collect()
     }
 
     /// The ids of memories that lists do not show.
     pub(super) fn hidden(&self) -> HashSet<String> {
-        self.lock().keys().cloned().collect()
+        lock(&self.pending).keys().cloned().collect()
     }
 
     /// The ids of deletions that can be undone.
     pub(super) fn waiting(&self) -> Vec<String> {
         let is_waiting =
             |(id, deletion): (&String, &Deletion)| matches!(deletion, Deletion::Waiting { .. }).then(|| id.clone());
-        self.lock().iter().filter_map(is_waiting).collect()
+        lock(&self.pending).iter().filter_map(is_waiting).collect()
     }
 
     /// The last deletion that can be undone, and for how long.
@@ -67,13 +61,13 @@ impl PendingDeletions {
             Deletion::Waiting { since, .. } => Some((id.clone(), UNDO_TIME.saturating_sub(now - *since))),
             Deletion::Deleting => None,
         };
-        self.lock().iter().filter_map(left).max_by_key(|(_, left)| *left)
+        lock(&self.pending).iter().filter_map(left).max_by_key(|(_, left)| *left)
     }
 
     /// Begins a deletion that `timer` carries out, unless one is under way.
     pub(super) fn begin(&self, id: String, digest: String, timer: AbortHandle) {
-        self.lock_failures().remove(&id);
-        let mut pending = self.lock();
+        lock(&self.failures).remove(&id);
+        let mut pending = lock(&self.pending);
         match pending.get(&id) {
             Some(Deletion::Deleting) => timer.abort(),
             earlier => {
@@ -87,7 +81,7 @@ impl PendingDeletions {
 
     /// Takes a deletion back. Returns whether it was still waiting.
     pub(super) fn undo(&self, id: &str) -> bool {
-        let mut pending = self.lock();
+        let mut pending = lock(&self.pending);
         match pending.get(id) {
             Some(Deletion::Waiting { timer, .. }) => timer.abort(),
             _ => return false,
@@ -97,7 +91,7 @@ impl PendingDeletions {
 
     /// Notes that a memory is being deleted now. Returns the digest of its text, or `None` if it was not waiting for that.
     pub(super) fn start(&self, id: &str) -> Option<String> {
-        let mut pending = self.lock();
+        let mut pending = lock(&self.pending);
         let deletion = pending.get_mut(id)?;
         match std::mem::replace(deletion, Deletion::Deleting) {
             Deletion::Waiting { digest, .. } => Some(digest),
@@ -106,7 +100,7 @@ impl PendingDeletions {
     }
 
     pub(super) fn finish(&self, id: &str) {
-        self.lock().remove(id);
+        lock(&self.pending).remove(id);
     }
 }
 

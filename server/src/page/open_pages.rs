@@ -1,10 +1,12 @@
 //! Which pages are open, when the server was last used, and changes that pages should show.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use tokio::time::sleep;
+
+use crate::request::lock;
 
 /// How long the server waits for a request while no page is open.
 const UNUSED: Duration = Duration::from_mins(15);
@@ -23,7 +25,7 @@ impl OpenPages {
     }
 
     pub(super) fn note_use(&self) {
-        *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *lock(&self.last_use) = Instant::now();
     }
 
     pub(super) fn is_any_open(&self) -> bool {
@@ -43,7 +45,7 @@ impl OpenPages {
     pub(super) async fn wait_until_unused(&self) {
         loop {
             self.changes.closed().await;
-            let unused = self.last_use.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
+            let unused = lock(&self.last_use).elapsed();
             if unused >= self.unused && !self.is_any_open() {
                 return;
             }

@@ -12,15 +12,11 @@ use crate::request::{JobReturn, Signal, Work};
 
 #[derive(Debug)]
 pub(super) struct EmbeddingJobs {
-    sender: WeakSender<Work>,
+    pub(super) sender: WeakSender<Work>,
     pub(super) is_running: bool,
 }
 
 impl EmbeddingJobs {
-    pub(super) fn new(sender: WeakSender<Work>) -> Self {
-        Self { sender, is_running: false }
-    }
-
     pub(super) fn start(&mut self, job: EmbeddingJob) {
         self.spawn(move |back| match catch_unwind(AssertUnwindSafe(|| job.run())) {
             Ok(Ok(made)) => signal_return(back, JobReturn::WithVectors(made)),

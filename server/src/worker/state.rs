@@ -60,7 +60,7 @@ impl WorkerState {
     pub(super) fn new(setup: WorkerSetup) -> Self {
         Self {
             network: Arc::new(ReqwestNetwork::default()),
-            jobs: EmbeddingJobs::new(setup.work.clone()),
+            jobs: EmbeddingJobs { sender: setup.work.clone(), is_running: false },
             setup,
             must_refresh: false,
             open: None,

@@ -137,15 +137,14 @@ pub(in crate::page) fn open(engine: &mut Engine, id: &str) -> Result<OpenedMemor
 
 impl AboutMemory {
     fn new(engine: &mut Engine, details: MemoryDetails, row: &MemoryRow) -> Result<Self, ToolError> {
-        let tags =
-            row.memory.attributes.metadata.get("tags").map(|tags| metadata_tags(tags).map(str::to_owned).collect());
+        let tags = row.memory.attributes.metadata.get("tags").into_iter().flat_map(metadata_tags);
         let shared = row.shared_state(&Moment::now());
         let shared_copy = engine.shared_copy(row)?.map(|copy| copy.memory.id.to_string());
         let session = engine.store().rows().session(&row.memory.session_id)?;
         Ok(Self {
             details,
             session_title: session.and_then(|session| session.title),
-            tags: tags.unwrap_or_default(),
+            tags: tags.map(str::to_owned).collect(),
             is_pinned: row.memory.attributes.pinned,
             is_long_term: row.path == schema::log::LONG_TERM_FILE,
             is_event: row.memory.kind.is_event(),

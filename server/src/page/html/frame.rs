@@ -85,7 +85,7 @@ impl Visit {
             footer.quiet { (language.of("Keys: / search · j k move · Enter open · Esc back", "키: / 검색 · j k 이동 · Enter 열기 · Esc 뒤로")) }
             (toast(page, *language))
         };
-        document(*language, &format!("{title} · {project}"), Some(page.0.access.form_token()), &body)
+        document(*language, &format!("{title} · {project}"), Some(&page.0.access.form_token), &body)
     }
 }
 
