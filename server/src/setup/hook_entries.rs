@@ -136,40 +136,35 @@ impl HookEntry {
 
     /// The element of the event's list in a settings file: a group of handlers, or in some hosts one handler.
     pub(super) fn to_element(self, host: HookHost, program: &str) -> CstInputValue {
-        let matcher = self.matcher.map(|matcher| ("matcher".to_owned(), text(matcher)));
+        let matcher = self.matcher.map(|matcher| ("matcher", matcher.into()));
         let handler = self.handler(host, program);
-        let fields = match host {
+        match host {
             HookHost::ClaudeCode | HookHost::Codex | HookHost::Gemini => {
-                let handlers = CstInputValue::Array(vec![CstInputValue::Object(handler)]);
-                matcher.into_iter().chain([("hooks".to_owned(), handlers)]).collect()
+                object(matcher.into_iter().chain([("hooks", vec![object(handler)].into())]))
             }
-            HookHost::Cursor | HookHost::Vscode | HookHost::Windsurf => handler.into_iter().chain(matcher).collect(),
-        };
-        CstInputValue::Object(fields)
+            HookHost::Cursor | HookHost::Vscode | HookHost::Windsurf => object(handler.into_iter().chain(matcher)),
+        }
     }
 
-    fn handler(self, host: HookHost, program: &str) -> Vec<(String, CstInputValue)> {
-        let number = |number: u32| CstInputValue::Number(number.to_string());
-        let line = || text(&command_line(program, self.command, host));
-        let field = |name: &str, value| (name.to_owned(), value);
-        let kind = field("type", text("command"));
-        let timeout = field("timeout", number(self.timeout));
+    fn handler(self, host: HookHost, program: &str) -> Vec<(&'static str, CstInputValue)> {
+        let line = ("command", command_line(program, self.command, host).into());
+        let kind = ("type", "command".into());
+        let timeout = ("timeout", self.timeout.into());
         match host {
             // With `args` the host starts the client without a shell.
             HookHost::ClaudeCode => {
-                let args = CstInputValue::Array(vec![text(self.command)]);
-                let mut handler = vec![kind, field("command", text(program)), field("args", args), timeout];
-                handler.extend(self.is_async.then(|| field("async", CstInputValue::Bool(true))));
+                let mut handler = vec![kind, ("command", program.into()), ("args", vec![self.command].into()), timeout];
+                handler.extend(self.is_async.then(|| ("async", true.into())));
                 handler
             }
-            HookHost::Codex | HookHost::Vscode => vec![kind, field("command", line()), timeout],
+            HookHost::Codex | HookHost::Vscode => vec![kind, line, timeout],
             // The name is what the host lists; its times are in milliseconds.
             HookHost::Gemini => {
-                let name = field("name", text(&format!("jikime-{}", self.command)));
-                vec![name, kind, field("command", line()), field("timeout", number(self.timeout * 1000))]
+                let name = ("name", format!("jikime-{}", self.command).into());
+                vec![name, kind, line, ("timeout", (self.timeout * 1000).into())]
             }
-            HookHost::Cursor => vec![field("command", line()), timeout],
-            HookHost::Windsurf => vec![field("command", line()), field("show_output", CstInputValue::Bool(false))],
+            HookHost::Cursor => vec![line, timeout],
+            HookHost::Windsurf => vec![line, ("show_output", false.into())],
         }
     }
 
@@ -179,8 +174,8 @@ impl HookEntry {
     }
 }
 
-fn text(text: &str) -> CstInputValue {
-    CstInputValue::String(text.to_owned())
+fn object(fields: impl IntoIterator<Item = (&'static str, CstInputValue)>) -> CstInputValue {
+    CstInputValue::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
 fn to_json(value: &CstInputValue) -> Value {

@@ -1,6 +1,5 @@
 //! Edits JSON with or without comments through a syntax tree that keeps every space, so that everything else stays as written.
 
-mod append;
 pub(super) mod tree;
 
 use jsonc_parser::ast::{Object, Value as Node};
@@ -10,8 +9,7 @@ use jsonc_parser::{CollectOptions, parse_to_ast};
 use schema::host::hook::HookHost;
 use serde_json::Value;
 
-use append::{append_line, append_value};
-use tree::{OPTIONS, parse_json};
+use tree::{OPTIONS, append_line, append_value, parse_json};
 
 use super::hook_entries::{HookEntry, HookSet, hook_program};
 use super::server_entry::{ListedServer, ServerEntry};
@@ -39,9 +37,9 @@ pub(super) fn set_server(text: &str, shape: JsonServerList, entry: &ServerEntry)
     let (property, server) = ours.swap_remove(kept);
     ours.into_iter().for_each(|(double, _)| double.remove());
     if let (Some(updated), Some(value)) = (server.updated(entry), property.object_value()) {
-        set_property(&value, "command", CstInputValue::String(updated.command));
+        set_property(&value, "command", updated.command.into());
         if server.args != updated.args {
-            set_property(&value, "args", string_array(&updated.args));
+            set_property(&value, "args", updated.args.into());
         }
     }
     Ok(root.to_string())
@@ -88,7 +86,7 @@ pub(super) fn set_hooks(text: &str, host: HookHost, wanted: &HookSet) -> Result<
     let mut text = root.to_string();
     // Cursor requires the version of the format.
     if host == HookHost::Cursor && root.object_value().is_none_or(|object| object.get("version").is_none()) {
-        text = append_value(&text, &[], Some("version"), CstInputValue::Number("1".to_owned()))?;
+        text = append_value(&text, &[], Some("version"), 1.into())?;
     }
     wrong
         .iter()
@@ -186,14 +184,10 @@ fn listed_servers(servers: &CstObject) -> Vec<(CstObjectProp, ListedServer)> {
 }
 
 fn entry_value(shape: JsonServerList, entry: &ServerEntry) -> CstInputValue {
-    let text = |text: &str| CstInputValue::String(text.to_owned());
-    let kind = shape.kind.map(|(key, kind)| (key.to_owned(), text(kind)));
-    let command = ("command".to_owned(), text(&entry.command));
-    CstInputValue::Object(kind.into_iter().chain([command, ("args".to_owned(), string_array(&entry.args))]).collect())
-}
-
-fn string_array(texts: &[String]) -> CstInputValue {
-    CstInputValue::Array(texts.iter().cloned().map(CstInputValue::String).collect())
+    let kind = shape.kind.map(|(key, kind)| (key.to_owned(), kind.into()));
+    let command = ("command".to_owned(), entry.command.as_str().into());
+    let args = ("args".to_owned(), entry.args.clone().into());
+    CstInputValue::Object(kind.into_iter().chain([command, args]).collect())
 }
 
 fn set_property(object: &CstObject, key: &str, value: CstInputValue) {
