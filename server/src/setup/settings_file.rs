@@ -32,16 +32,9 @@ pub(super) fn read_original(path: &Path, within: Option<&Path>) -> Result<Origin
         let text = format!("{} leads out of the project, to {}; it was not changed", path.display(), real.display());
         return Err(ToolError::Invalid(text));
     }
-    let bytes = match read_file(&real) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(OriginalFile { real_path: real, text: None });
-        }
-        Err(error) => return Err(cannot(error)),
-    };
-    let text = SettingsText::from_bytes(bytes)
-        .map_err(|what| ToolError::Invalid(format!("{}: {what}; it was not changed", path.display())))?;
-    Ok(OriginalFile { real_path: real, text: Some(text) })
+    let text = if_present(read_file(&real)).map_err(cannot)?.map(SettingsText::from_bytes).transpose();
+    let text = text.map_err(|what| ToolError::Invalid(format!("{}: {what}; it was not changed", path.display())))?;
+    Ok(OriginalFile { real_path: real, text })
 }
 
 /// Edits a settings file of the user, or of a project that it must be `within`.
@@ -59,6 +52,14 @@ pub(crate) fn edit_file(
 
 pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     regular_file::read(path, regular_file::MAX_BYTES)
+}
+
+/// The result for a file that may not exist.
+pub(super) fn if_present<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        outcome => outcome.map(Some),
+    }
 }
 
 /// Follows links. For a missing file, follows the links of its folder.
@@ -79,10 +80,7 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
 /// Writes or, with `None`, deletes a file, unless it changed since it was read as `before`. Returns the folders that it created, outermost
 /// first.
 pub(super) fn change_file(real: &Path, before: Option<&str>, after: Option<&str>) -> io::Result<Vec<PathBuf>> {
-    let found = match read_file(real) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        read => Some(read?),
-    };
+    let found = if_present(read_file(real))?;
     if found.as_deref() != before.map(str::as_bytes) {
         return Err(io::Error::other("another program changed it meanwhile; run this again"));
     }
@@ -120,10 +118,7 @@ fn replace_file(real: &Path, text: &str, is_old: bool) -> io::Result<()> {
 }
 
 fn write_temporary(temporary: &Path, real: &Path, text: &str, is_old: bool) -> io::Result<()> {
-    match fs::remove_file(temporary) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
+    if_present(fs::remove_file(temporary))?;
     let mut file = File::create_new(temporary)?;
     if is_old {
         let metadata = fs::metadata(real)?;

@@ -10,6 +10,7 @@ use schema::model::memory::content_hash;
 use serde::{Deserialize, Serialize};
 
 use super::host::Host;
+use super::settings_file::if_present;
 use crate::diff::{ChangedLines, differences};
 
 /// The record of one project, or of one user.
@@ -68,10 +69,7 @@ impl SetupRecord {
     /// Writes the record, or deletes the file if the record is empty.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         if self.files.is_empty() {
-            return match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            };
+            return if_present(fs::remove_file(path)).map(drop);
         }
         let beside = path.with_extension("json.new");
         let mut file = options_for_private().create(true).truncate(true).open(&beside)?;
