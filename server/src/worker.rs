@@ -212,21 +212,13 @@ impl WorkerState {
             return false;
         }
         match self.guarded(|worker| worker.engine()?.embedding_step()) {
-            Ok(EmbeddingStep::Done) => false,
-            Ok(EmbeddingStep::More) => true,
-            Ok(EmbeddingStep::Job(job)) => {
-                self.jobs.start(job);
-                false
-            }
-            Ok(EmbeddingStep::LockedElsewhere) => {
-                self.jobs.return_after(LONG_PAUSE, JobReturn::CooldownOver);
-                false
-            }
-            Err(error) => {
-                tracing::warn!("cannot embed: {error}");
-                false
-            }
+            Ok(EmbeddingStep::Done) => {}
+            Ok(EmbeddingStep::More) => return true,
+            Ok(EmbeddingStep::Job(job)) => self.jobs.start(job),
+            Ok(EmbeddingStep::LockedElsewhere) => self.jobs.return_after(LONG_PAUSE, JobReturn::CooldownOver),
+            Err(error) => tracing::warn!("cannot embed: {error}"),
         }
+        false
     }
 
     /// Runs one step of merging segments. Returns whether there is another one.
