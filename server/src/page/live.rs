@@ -12,6 +12,7 @@ use futures_core::Stream;
 use schema::files::file_stamp::FileStamp;
 use schema::files::layout::Layout;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
 use super::state::PageHandle;
 
@@ -26,15 +27,14 @@ pub(super) async fn stream(State(page): State<PageHandle>) -> Sse<impl Stream<It
     let (mut changes, stop) = (page.0.open_pages.open(), page.0.stop.clone());
     let (events, received) = mpsc::channel(1);
     tokio::spawn(async move {
-        // Browsers ignore an event without data.
-        let changed = || Event::default().event("change").data("store");
         while let Ok(()) = tokio::select! {
             changed = changes.changed() => changed,
             () = events.closed() => return,
             // A server that ends waits for open connections.
             () = stop.cancelled() => return,
         } {
-            if events.send(changed()).await.is_err() {
+            // Browsers ignore an event without data.
+            if events.send(Event::default().event("change").data("store")).await.is_err() {
                 return;
             }
         }
@@ -62,11 +62,7 @@ pub(super) async fn end_when_unused(page: PageHandle) {
 pub(super) async fn watch_store(page: PageHandle) {
     let layout = Layout::new(&page.0.project);
     let mut last = rows_state(&layout);
-    loop {
-        tokio::select! {
-            () = page.0.stop.cancelled() => return,
-            () = tokio::time::sleep(STORE_POLL_INTERVAL) => {}
-        }
+    while timeout(STORE_POLL_INTERVAL, page.0.stop.cancelled()).await.is_err() {
         if !page.0.open_pages.is_any_open() {
             continue;
         }
