@@ -197,10 +197,7 @@ fn command_line(program: &str, command: &str, host: HookHost) -> String {
 pub(super) fn hook_program(handler: &Value) -> Option<String> {
     let command = handler.get("command")?.as_str()?;
     let args = handler.get("args").and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut words = vec![command.to_owned()];
-    if args.is_empty() {
-        words = split_command(command);
-    }
+    let mut words = if args.is_empty() { split_command(command) } else { vec![command.to_owned()] };
     words.extend(args.iter().filter_map(Value::as_str).map(str::to_owned));
     let program = words.first()?;
     let name = program_name(program);

@@ -106,10 +106,9 @@ pub(super) fn remove_hooks(text: &str) -> Result<String, EditError> {
     if remove_handlers(&hooks, |_| true) == 0 {
         return Ok(text.to_owned());
     }
-    for event in hooks.properties().iter().filter_map(CstObjectProp::decoded_name) {
-        if hooks.array_value(&event).is_some_and(|groups| groups.elements().is_empty() && !has_comment(&groups.into()))
-        {
-            hooks.get(&event).into_iter().for_each(CstObjectProp::remove);
+    for event in hooks.properties() {
+        if event.array_value().is_some_and(|groups| groups.elements().is_empty() && !has_comment(&groups.into())) {
+            event.remove();
         }
     }
     remove_if_empty(&object, "hooks");

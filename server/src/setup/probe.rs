@@ -120,11 +120,8 @@ fn read_response(lines: &Receiver<String>, deadline: Instant) -> Result<Value, S
 fn read_lines(output: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
+        // Ends with the output, or when nobody receives lines any more.
+        BufReader::new(output).lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
     });
     receiver
 }
