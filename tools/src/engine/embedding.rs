@@ -167,7 +167,6 @@ impl Engine {
         let Some(lock) = self.index.lock(IndexLockWait::Brief)? else {
             return Ok(BatchOutcome { embedded: 0, has_more: true });
         };
-        self.index.requeue_invalid(&lock)?;
         self.index.index_memories(self.store.rows(), &lock, &mut Control::default())?;
         self.index.use_model(model.embedder.identity(), &lock)?;
         self.index.embed_pending(self.store.rows(), &*model.embedder, BATCH_HERE, &lock)
@@ -202,7 +201,6 @@ impl Engine {
     /// Waiting texts that are not cached, redacted, because they leave this process.
     fn gather_texts(&mut self, model: &EmbeddingModel) -> Result<Option<EmbeddingBatch>, ToolError> {
         let Some(lock) = self.index.lock(IndexLockWait::Short)? else { return Ok(None) };
-        self.index.requeue_invalid(&lock)?;
         self.index.index_memories(self.store.rows(), &lock, &mut Control::default())?;
         self.index.use_model(model.embedder.identity(), &lock)?;
         let clean = |text: &str| self.loaded.sanitizer.clean(text).text.into_owned();

@@ -32,8 +32,6 @@ pub struct Vectors {
     signs: Vec<u64>,
     /// The script of each row's text.
     scripts: Vec<Script>,
-    /// Documents with an invalid stored vector.
-    pub(super) invalid: Vec<i64>,
     /// The last change included.
     pub(super) watermark: VectorWatermark,
 }
@@ -99,7 +97,6 @@ impl Vectors {
 
     pub fn set(&mut self, document: i64, vector: &[f32], script: Script) {
         assert_eq!(vector.len(), self.dims, "a vector of another length");
-        self.invalid.retain(|spoiled| *spoiled != document);
         let (scale, bytes) = quantize(vector);
         let words = self.sign_words();
         let signs = sign_bits(&bytes).take(words);
@@ -190,12 +187,6 @@ impl Vectors {
         }
         self.bytes.truncate(last * self.dims);
         self.signs.truncate(last * words);
-    }
-
-    /// Marks a document's stored vector as invalid.
-    pub(super) fn mark_invalid(&mut self, document: i64) {
-        self.remove(document);
-        self.invalid.push(document);
     }
 
     /// Returns the cosine of each row with each question, using the question's vector for the row's script, of length 1. Many long rows

@@ -9,7 +9,7 @@ use schema::store::Rows;
 
 use super::super::vector_cache::CachedVectors;
 use super::super::vectors::VectorWatermark;
-use super::super::{Index, IndexLock, VectorCache, Vectors, vector_blocks};
+use super::super::{Index, VectorCache, Vectors, vector_blocks};
 use crate::embed::{Embedder as _, EmbeddingLocation, EmbeddingResult, LocalModel, ModelIdentity, half_float};
 use crate::error::ToolError;
 use crate::text::script::Script;
@@ -137,10 +137,6 @@ impl Index {
         let mut vectors =
             Vectors::new(dims, VectorWatermark { model, last_seq, last_removed: last_removed(&self.db)? });
         append_new(&self.db, &mut vectors, dims, vector_blocks::BLOCK)?;
-        // Invalid vectors are made again and get new numbers.
-        if !vectors.invalid.is_empty() {
-            return Ok(false);
-        }
         vector_blocks::store_block(&self.db, &vectors)?;
         Ok(true)
     }
@@ -154,29 +150,6 @@ impl Index {
         let Some(row) = rows.next()? else { return Ok(None) };
         let blob = row.get_ref(0)?.as_blob_or_null().ok().flatten().filter(|blob| blob.len() == vector.len() * 2);
         Ok(blob.map(|blob| half_float::decode(blob).zip(vector).map(|(own, asked)| own * asked).sum()))
-    }
-
-    /// Queues the documents whose stored vectors turned out to be invalid.
-    pub fn requeue_invalid(&mut self, _lock: &IndexLock) -> Result<(), ToolError> {
-        let Some(spoiled) = self.vectors.as_ref().map(|vectors| &vectors.invalid).filter(|spoiled| !spoiled.is_empty())
-        else {
-            return Ok(());
-        };
-        let transaction = self.db.unchecked_transaction()?;
-        for document in spoiled {
-            let sql = "DELETE FROM embeddings WHERE document = ?1 RETURNING embedding";
-            let id: Option<i64> =
-                transaction.prepare_cached(sql)?.query_one([document], |row| row.get(0)).optional()?;
-            // Documents with the same text share the invalid vector.
-            let sql = "DELETE FROM embedding_cache
-                 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM embeddings WHERE embedding = ?1)";
-            transaction.prepare_cached(sql)?.execute([id])?;
-            let sql = "INSERT OR IGNORE INTO unembedded SELECT document FROM fulltext_documents WHERE document = ?1";
-            transaction.prepare_cached(sql)?.execute([document])?;
-        }
-        transaction.commit()?;
-        self.vectors = None;
-        Ok(())
     }
 }
 
@@ -233,19 +206,12 @@ fn append_new(db: &Connection, vectors: &mut Vectors, dims: usize, limit: usize)
     while let Some(row) = rows.next()? {
         vectors.watermark.last_seq = row.get(0)?;
         let document: i64 = row.get(1)?;
-        let Ok(blob) = row.get_ref(2)?.as_blob_or_null() else {
-            vectors.mark_invalid(document);
-            continue;
-        };
-        let Some(blob) = blob.filter(|blob| !blob.is_empty()) else {
-            vectors.remove(document);
-            continue;
-        };
         vector.clear();
-        vector.extend(half_float::decode(blob));
-        // A vector of wrong length or with invalid numbers counts as missing.
-        if blob.len() != dims * 2 || !vector.iter().all(|value| value.is_finite()) {
-            vectors.mark_invalid(document);
+        let blob = row.get_ref(2)?.as_blob_or_null().ok().flatten().filter(|blob| blob.len() == dims * 2);
+        vector.extend(blob.into_iter().flat_map(half_float::decode));
+        // The model has no vector for some texts. A damaged vector counts as missing until the index is rebuilt.
+        if vector.is_empty() || !vector.iter().all(|value: &f32| value.is_finite()) {
+            vectors.remove(document);
             continue;
         }
         let script = row.get::<_, u8>(3)?;

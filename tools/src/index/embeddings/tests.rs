@@ -146,8 +146,6 @@ fn rejected_text_is_retried_only_after_a_rebuild() {
     assert_eq!(fixture.index.coverage().unwrap(), expected);
     assert_eq!(fixture.vectors(&model), 1);
     let lock = fixture.index.lock(IndexLockWait::Long).unwrap().unwrap();
-    fixture.index.requeue_invalid(&lock).unwrap();
-    assert_eq!(fixture.index.coverage().unwrap().pending, 0, "a text without a vector was queued");
     let rows = fixture.store.rows();
     fixture.index.refill(&lock, |index| index.index_memories(rows, &lock, &mut Control::default())).unwrap();
     drop(lock);
@@ -170,7 +168,7 @@ fn forgotten_memory_loses_its_vector() {
 }
 
 #[test]
-fn invalid_stored_vector_is_recreated() {
+fn damaged_vector_counts_as_missing() {
     // Wrong length; NaN and infinity; no blob.
     for spoiled in ["x'00'", "x'007e003c'", "x'003c007c'", "'text'"] {
         let mut fixture = EmbeddingFixture::new(&["first", "second one"]);
@@ -179,12 +177,6 @@ fn invalid_stored_vector_is_recreated() {
         let sql = format!("UPDATE embedding_cache SET embedding = {spoiled} WHERE id = 1");
         fixture.index.db.execute(&sql, []).unwrap();
         assert_eq!(fixture.vectors(&model), 1, "{spoiled}");
-        let lock = fixture.index.lock(IndexLockWait::Long).unwrap().unwrap();
-        fixture.index.requeue_invalid(&lock).unwrap();
-        drop(lock);
-        assert_eq!(fixture.index.coverage().unwrap().pending, 1, "{spoiled}");
-        fixture.embed(&model, 10);
-        assert_eq!((fixture.vectors(&model), model.count()), (2, 3), "{spoiled}");
     }
 }
 
