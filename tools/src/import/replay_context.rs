@@ -17,7 +17,7 @@ const MAX_PENDING_TOOLS: usize = 1_000;
 pub(super) enum ReplayEvent {
     ToolUse(ToolUse),
     Failed(String),
-    Reported(String),
+    Reported { agent_type: Option<String>, text: String },
 }
 
 /// Context of the transcript.

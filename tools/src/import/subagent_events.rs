@@ -82,7 +82,7 @@ fn read_transcript(path: &Path, mut context: ReplayContext<'_>, events: &mut Vec
         }
     }
     let Some((_, text, at)) = report else { return };
-    let text = about.agent_type.filter(|kind| !kind.is_empty()).map_or(text.clone(), |kind| format!("{kind}: {text}"));
+    let agent_type = about.agent_type.filter(|kind| !kind.is_empty());
     let session_id = Some(context.session_id).filter(|id| !id.is_empty());
-    events.push(SubagentRecord { at, session_id, event: ReplayEvent::Reported(text) });
+    events.push(SubagentRecord { at, session_id, event: ReplayEvent::Reported { agent_type, text } });
 }

@@ -262,8 +262,10 @@ impl<'s> TurnBuilder<'s> {
                 self.end_tool_uses();
                 self.push_draft(MemoryType::Error, text, at);
             }
-            ReplayEvent::Reported(text) => {
-                let source = self.push_draft(MemoryType::SubagentResult, text.clone(), at);
+            ReplayEvent::Reported { text, .. } if is_empty_answer(&text) => {}
+            ReplayEvent::Reported { agent_type, text } => {
+                let report = agent_type.map_or_else(|| text.clone(), |kind| format!("{kind}: {text}"));
+                let source = self.push_draft(MemoryType::SubagentResult, report, at);
                 self.conclude(source, TurnTexts { texts: vec![text], ..TurnTexts::default() }, at);
             }
         }
@@ -485,7 +487,8 @@ mod tests {
         let found = memories(&Settings::default(), |turns, at| {
             turns.add_prompt("Design the store of the sessions", at);
             turns.add_picked(vec![picked.to_owned()]);
-            turns.add_event(ReplayEvent::Reported("The tests cover the store.".to_owned()), at);
+            let text = "The tests cover the store.".to_owned();
+            turns.add_event(ReplayEvent::Reported { agent_type: None, text }, at);
             turns.add_answer(None, "The sessions are in the new store.".to_owned(), at);
             turns.end_turn();
         });
