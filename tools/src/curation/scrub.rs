@@ -146,18 +146,20 @@ fn edit_of_entry(file: &[u8], entry: &LogEntry, kind: LogKind, sanitizer: &Sanit
     let memory = &entry.memory;
     let cleaned = sanitizer.clean(&memory.content);
     let (metadata, in_metadata) = sanitizer.clean_fields(memory.attributes.metadata.clone());
-    let also = memory.attributes.also.as_deref().map(|also| sanitizer.clean(also));
-    let in_also = also.as_ref().map_or(0, |also| also.count);
-    let also = also.map(|also| also.text.into_owned());
-    let is_private = memory.content.contains("<private") && cleaned.text != memory.content;
-    if cleaned.count + in_metadata + in_also == 0 && !is_private {
+    let hides_private = |text: &str, cleaned: &str| text.contains("<private") && cleaned != text;
+    let also = memory.attributes.also.as_deref().map(|also| (also, sanitizer.clean(also)));
+    let is_in_also =
+        also.as_ref().is_some_and(|(also, cleaned)| cleaned.count > 0 || hides_private(also, &cleaned.text));
+    let also = also.map(|(_, cleaned)| cleaned.text.into_owned());
+    let is_private = hides_private(&memory.content, &cleaned.text);
+    if cleaned.count + in_metadata == 0 && !is_in_also && !is_private {
         return None;
     }
     let mut found = find_placeholders(&memory.content, &cleaned.text, entry.start_line);
     if in_metadata > 0 {
         found.push((entry.end_line, "metadata".to_owned()));
     }
-    if in_also > 0 {
+    if is_in_also {
         found.push((entry.end_line, "also".to_owned()));
     }
     if is_private && cleaned.count == 0 {
