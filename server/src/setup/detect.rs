@@ -92,11 +92,7 @@ fn detect_claude_code_extras(scope: SetupScope, places: &HostDirs, project: Opti
         let projects = plain_text(&path).and_then(|text| json::top_level_value(&text, "projects")).unwrap_or_default();
         let servers = projects.get(project.to_string_lossy().as_ref()).and_then(|project| project.get("mcpServers"));
         let servers = servers.and_then(Value::as_object).cloned().unwrap_or_default();
-        let listed = servers.into_iter().map(|(name, server)| ListedServer {
-            name,
-            command: server.get("command").and_then(Value::as_str).map(str::to_owned),
-            args: Vec::new(),
-        });
+        let listed = servers.into_iter().map(|(name, server)| ListedServer::from_json(name, &server));
         found.extend(listed.filter(ListedServer::is_ours).map(|server| here(&path, DetectedKind::Server(server))));
     }
     found

@@ -170,13 +170,7 @@ fn refuse_duplicates(text: &str, object: &Object<'_>, is_meant: impl Fn(&str) ->
 
 fn listed_servers(servers: &CstObject) -> Vec<(CstObjectProp, ListedServer)> {
     let read = |property: CstObjectProp| {
-        let value = property.to_serde_value()?;
-        let texts = |key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-        let listed = ListedServer {
-            name: property.decoded_name()?,
-            command: value.get("command").and_then(Value::as_str).map(str::to_owned),
-            args: texts("args").iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        };
+        let listed = ListedServer::from_json(property.decoded_name()?, &property.to_serde_value()?);
         Some((property, listed))
     };
     servers.properties().into_iter().filter_map(read).collect()

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 /// These hosts replace it with the open folder, because they start servers in their own folder.
 pub(crate) const WORKSPACE: &str = "${workspaceFolder}";
 
@@ -27,6 +29,15 @@ pub(crate) struct ListedServer {
 }
 
 impl ListedServer {
+    pub(super) fn from_json(name: String, server: &Value) -> Self {
+        let args = server.get("args").and_then(Value::as_array).into_iter().flatten();
+        Self {
+            name,
+            command: server.get("command").and_then(Value::as_str).map(str::to_owned),
+            args: args.filter_map(Value::as_str).map(str::to_owned).collect(),
+        }
+    }
+
     /// Whether the entry has our name or starts our program.
     pub(crate) fn is_ours(&self) -> bool {
         self.name == NAME || self.command.as_deref().is_some_and(|command| program_name(command) == NAME)
