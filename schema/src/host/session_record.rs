@@ -185,7 +185,9 @@ pub fn changed_files(summary: &str) -> impl Iterator<Item = &str> {
     let files = summary.lines().find_map(|line| line.strip_prefix(CHANGED_LABEL)?.strip_prefix(": "));
     let files = files.into_iter().flat_map(|files| files.split(", "));
     // "a.rs and 3 more"
-    files.filter_map(|file| file.split(" and ").next())
+    files.map(|file| {
+        file.strip_suffix(" more").and_then(|file| file.rsplit_once(" and ")).map_or(file, |(file, _)| file)
+    })
 }
 
 impl SessionRecord {

@@ -217,7 +217,7 @@ fn names(path: &str, file: &str) -> bool {
 
 /// Returns the name of a file without its directory and extension.
 fn stem(file: &str) -> &str {
-    let name = file.rsplit('/').next().unwrap_or(file);
+    let name = file.rsplit('/').next().unwrap_or(file).trim_start_matches('.');
     name.split_once('.').map_or(name, |(stem, _)| stem)
 }
 
@@ -235,6 +235,13 @@ mod tests {
     #[case::directory("src", "src/ble.rs", false)]
     fn paths_name_files(#[case] path: &str, #[case] file: &str, #[case] expected: bool) {
         assert_eq!(names(path, file), expected);
+    }
+
+    #[rstest]
+    #[case("src/parser.test.ts", "parser")]
+    #[case(".env.local", "env")]
+    fn stem_of_a_file(#[case] file: &str, #[case] expected: &str) {
+        assert_eq!(stem(file), expected);
     }
 
     #[rstest]

@@ -87,7 +87,7 @@ impl SourceFiles<'_> {
     /// name the last parts of an edited path only.
     fn find(&self, path: &str, edited: &[String]) -> Option<String> {
         let root = self.root.to_string_lossy().replace('\\', "/");
-        let path = path.strip_prefix(&*root).map_or(path, |path| path.trim_start_matches('/'));
+        let path = path.strip_prefix(&*root).and_then(|path| path.strip_prefix('/')).unwrap_or(path);
         let is_end = |whole: &&String| whole.strip_suffix(path).is_some_and(|before| before.ends_with('/'));
         self.recordable(path).or_else(|| self.recordable(edited.iter().find(is_end)?))
     }

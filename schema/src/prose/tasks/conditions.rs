@@ -57,9 +57,10 @@ struct AwaitedPart {
 
 /// Finds the part, which ends with its bracket or the sentence.
 fn find_awaited(content: &str) -> Option<AwaitedPart> {
-    let lower = content.to_lowercase();
-    // If lower case has another length, offsets in it do not apply to the text. Most tasks wait for nothing.
-    if lower.len() != content.len() || !MARKS.occurs_in(&lower) {
+    // Other letters may have another length in lower case, and the marks have none of them.
+    let lower = content.to_ascii_lowercase();
+    // Most tasks wait for nothing.
+    if !MARKS.occurs_in(&lower) {
         return None;
     }
     let (at, mark) = MARKS.iter().find_map(|mark| lower.find(mark).map(|at| (at, mark)))?;
@@ -168,6 +169,7 @@ mod tests {
     #[case::comma("Announce the release, blocked by 0af312aa", "{}", Some("0af312aa"))]
     #[case::korean("인증서 교체 (대기: 보안팀 승인)", "{}", Some("보안팀 승인"))]
     #[case::open("Find out what is blocked by the firewall", "{}", None)]
+    #[case::other_lengths_in_lower_case("ẞ가(blocked by: İ)", "{}", Some("İ"))]
     #[case::empty("Release (blocked by: )", "{}", None)]
     #[case::no_more("Release (blocked by: Kim)", r#"{"blocked_by": ""}"#, None)]
     fn blockers_of_tasks_are_extracted(#[case] content: &str, #[case] metadata: &str, #[case] expected: Option<&str>) {
