@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use schema::files::environment;
 use schema::model::memory::MemoryType;
-use schema::model::moment::Moment;
 
 use super::foreign::{ForeignMemory, ImportScope, Receiver, Source, SourceError, changed_at, join_parts, kind_named};
 use super::foreign_database::{ForeignDatabase, ForeignRow};
@@ -50,15 +49,32 @@ fn read(path: &Path, scope: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Re
     let db = ForeignDatabase::open(path, SOURCE.program, &["observations", "user_prompts"])?;
     let sessions = read_sessions(&db)?;
     let fallback = changed_at(path);
-    db.for_each_row("user_prompts", |row| {
+    let columns = ["id", "content_session_id", "prompt_text", TIMES[0], TIMES[1]];
+    db.for_each_row("user_prompts", &columns, |row| {
         let session_id = row.text("content_session_id");
         let project = sessions.project.get(&session_id).cloned().unwrap_or_default();
         let content = row.text("prompt_text");
         let memory = memory(row, "prompt", MemoryType::UserPrompt, session_id, content, fallback);
         send(memory, &[&project], scope, receiver)
     })?;
+    let columns = [
+        "id",
+        "memory_session_id",
+        "project",
+        "merged_into_project",
+        "type",
+        "title",
+        "subtitle",
+        "narrative",
+        "text",
+        "facts",
+        "concepts",
+        "files_modified",
+        TIMES[0],
+        TIMES[1],
+    ];
     let mut sensitive = 0;
-    db.for_each_row("observations", |row| {
+    db.for_each_row("observations", &columns, |row| {
         if row.text("type") == SENSITIVE {
             sensitive += 1;
             return Ok(());
@@ -68,7 +84,9 @@ fn read(path: &Path, scope: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Re
         let memory = ForeignMemory { tags: row.list("concepts"), ..memory };
         send(memory, &[&row.text("project"), &row.text("merged_into_project")], scope, receiver)
     })?;
-    db.for_each_row("session_summaries", |row| {
+    let mut columns = vec!["id", "memory_session_id", "project", "merged_into_project", TIMES[0], TIMES[1]];
+    columns.extend(SUMMARY.map(|(column, _)| column));
+    db.for_each_row("session_summaries", &columns, |row| {
         let parts = SUMMARY.map(|(column, name)| (name, row.text(column)));
         let lines = parts.iter().filter(|(_, text)| !text.trim().is_empty());
         let lines: Vec<String> = lines.map(|(name, text)| format!("{name}: {}", text.trim())).collect();
@@ -84,7 +102,7 @@ fn read(path: &Path, scope: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Re
 
 fn read_sessions(db: &ForeignDatabase) -> Result<SessionsById, SourceError> {
     let mut sessions = SessionsById::default();
-    db.for_each_row("sdk_sessions", |row| {
+    db.for_each_row("sdk_sessions", &["content_session_id", "memory_session_id", "project"], |row| {
         let host = row.text("content_session_id");
         sessions.by_memory.insert(row.text("memory_session_id"), host.clone());
         sessions.project.insert(host, row.text("project"));
@@ -109,7 +127,7 @@ fn memory(
     kind: MemoryType,
     session_id: String,
     content: String,
-    fallback: Moment,
+    fallback: schema::model::moment::Moment,
 ) -> ForeignMemory {
     let id = format!("{table}/{}", row.text("id"));
     let memory = ForeignMemory::new(id, kind, content, row.time(&TIMES, fallback));

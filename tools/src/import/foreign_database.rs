@@ -39,7 +39,7 @@ pub(super) struct ForeignDatabase {
 
 /// A row; missing columns are empty.
 pub(super) struct ForeignRow<'r> {
-    columns: &'r [String],
+    names: &'r [&'r str],
     row: &'r rusqlite::Row<'r>,
 }
 
@@ -83,25 +83,28 @@ impl ForeignDatabase {
     pub(super) fn for_each_row(
         &self,
         table: &str,
+        names: &[&str],
         work: impl FnMut(&ForeignRow<'_>) -> Result<(), SourceError>,
     ) -> Result<(), SourceError> {
-        self.for_each_match(table, None, work)
+        self.for_each_match(table, names, None, work)
     }
 
     /// Calls `work` with each row, or with those in which a column has the value of the filter.
     pub(super) fn for_each_match(
         &self,
         table: &str,
+        names: &[&str],
         filter: Option<(&str, &str)>,
         mut work: impl FnMut(&ForeignRow<'_>) -> Result<(), SourceError>,
     ) -> Result<(), SourceError> {
         let unreadable = |error: rusqlite::Error| SourceError::unreadable(&self.path, &format!("{table}: {error}"));
         let columns = self.columns(table).map_err(unreadable)?;
-        if columns.is_empty() || filter.is_some_and(|(name, _)| !columns.iter().any(|column| column == name)) {
+        let is_known = |name: &str| columns.iter().any(|column| column == name);
+        if columns.is_empty() || filter.is_some_and(|(column, _)| !is_known(column)) {
             return Ok(());
         }
         let selected: Vec<String> =
-            columns.iter().map(|column| format!("\"{}\"", column.replace('"', "\"\""))).collect();
+            names.iter().map(|name| if is_known(name) { format!("\"{name}\"") } else { "NULL".to_owned() }).collect();
         let condition = filter.map(|(column, _)| format!(" WHERE \"{column}\" = ?1")).unwrap_or_default();
         let query = format!("SELECT {} FROM \"{table}\"{condition}", selected.join(", "));
         let ordered = self.connection.prepare(&format!("{query} ORDER BY rowid"));
@@ -110,7 +113,7 @@ impl ForeignDatabase {
         let mut rows =
             statement.query(rusqlite::params_from_iter(filter.map(|(_, value)| value))).map_err(unreadable)?;
         while let Some(row) = rows.next().map_err(unreadable)? {
-            work(&ForeignRow { columns: &columns, row })?;
+            work(&ForeignRow { names, row })?;
         }
         Ok(())
     }
@@ -119,7 +122,7 @@ impl ForeignDatabase {
 impl ForeignRow<'_> {
     /// A value as text. Empty for NULL, bytes and missing columns.
     pub(super) fn text(&self, name: &str) -> String {
-        let index = self.columns.iter().position(|column| column == name);
+        let index = self.names.iter().position(|known| *known == name);
         match index.and_then(|index| self.row.get_ref(index).ok()) {
             Some(ValueRef::Text(text)) => String::from_utf8_lossy(text).into_owned(),
             Some(ValueRef::Integer(number)) => number.to_string(),
@@ -200,7 +203,7 @@ mod tests {
     fn contents(path: &Path) -> Vec<String> {
         let mut found = Vec::new();
         let db = ForeignDatabase::open(path, "test", &["t", "notes"]).unwrap();
-        let read = db.for_each_row("notes", |row| {
+        let read = db.for_each_row("notes", &["id", "missing", "text"], |row| {
             found.push(format!("{}|{}|{}", row.text("id"), row.text("missing"), row.text("text")));
             Ok(())
         });

@@ -35,6 +35,10 @@ enum EventTable {
     Summary,
 }
 
+/// Columns of the tables of events.
+const COLUMNS: [&str; 9] =
+    ["id", "content", "summary", "tool_name", "tool_input", "tool_response", "status", "timestamp", "created_at"];
+
 /// A row of one of the tables.
 struct SessionEvent {
     at: Moment,
@@ -66,7 +70,7 @@ fn read(path: &Path, scope: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Re
     let db = ForeignDatabase::open(path, SOURCE.program, &["prompts"])?;
     let fallback = changed_at(path);
     let mut known: BTreeMap<String, (String, Moment)> = BTreeMap::new();
-    db.for_each_row("sessions", |row| {
+    db.for_each_row("sessions", &["session_id", "project_path", "started_at"], |row| {
         let started = row.time(&["started_at"], fallback);
         known.insert(row.text("session_id"), (row.text("project_path"), started));
         Ok(())
@@ -90,7 +94,7 @@ fn read(path: &Path, scope: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Re
 fn session_ids(db: &ForeignDatabase) -> Result<BTreeSet<String>, SourceError> {
     let mut ids = BTreeSet::new();
     for (_, table) in TABLES {
-        db.for_each_row(table, |row| {
+        db.for_each_row(table, &["session_id"], |row| {
             ids.insert(row.text("session_id"));
             Ok(())
         })?;
@@ -108,7 +112,7 @@ fn read_session(
 ) -> Result<(), SourceError> {
     let mut events = Vec::new();
     for (table, name) in TABLES {
-        db.for_each_match(name, Some(("session_id", session_id)), |row| {
+        db.for_each_match(name, &COLUMNS, Some(("session_id", session_id)), |row| {
             events.push(SessionEvent::from_row(table, row, started));
             Ok(())
         })?;

@@ -12,6 +12,18 @@ use super::foreign_database::ForeignDatabase;
 
 pub(super) const SOURCE: Source = Source { name: "mcp-memory-service", program: "mcp-memory-service", places, read };
 
+const COLUMNS: [&str; 9] = [
+    "content_hash",
+    "content",
+    "tags",
+    "memory_type",
+    "created_at",
+    "created_at_iso",
+    "updated_at",
+    "deleted_at",
+    "superseded_by",
+];
+
 fn places(home: &Path, scope: &ImportScope<'_>) -> Vec<PathBuf> {
     const FILE: &str = "sqlite_vec.db";
     let named = ["MCP_MEMORY_SQLITE_PATH", "MCP_MEMORY_SQLITEVEC_PATH"];
@@ -30,7 +42,7 @@ fn places(home: &Path, scope: &ImportScope<'_>) -> Vec<PathBuf> {
 fn read(path: &Path, _: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Result<(), SourceError> {
     let db = ForeignDatabase::open(path, SOURCE.program, &["memories"])?;
     let fallback = changed_at(path);
-    db.for_each_row("memories", |row| {
+    db.for_each_row("memories", &COLUMNS, |row| {
         if !row.text("deleted_at").is_empty() || !row.text("superseded_by").is_empty() {
             return Ok(());
         }
