@@ -3,12 +3,12 @@
 //! It watches directories, because editors replace files, which ends a watch on a file.
 
 mod change_poll;
+mod debounce;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use notify::event::{AccessKind, AccessMode};
 use notify::{Config, Event, EventKind, EventKindMask, RecommendedWatcher, RecursiveMode, Watcher as _};
@@ -19,67 +19,35 @@ use tokio::sync::mpsc::WeakSender;
 use crate::change_feed::{ChangeFeed, StoreChange};
 use crate::request::{Signal, Work};
 pub(crate) use change_poll::ChangePoll;
-
-/// How long files must be quiet, and the longest delay if they never are.
-const QUIET_TIME: Duration = Duration::from_millis(500);
-const MAX_DELAY: Duration = Duration::from_secs(2);
-
-/// If more paths change, they are reported as one change of everything.
-const MAX_PATHS: usize = 1_000;
+use debounce::Debouncer;
 
 /// Watches until dropped.
 pub(crate) struct StoreWatcher {
     _watcher: RecommendedWatcher,
+    debouncer: Arc<Debouncer>,
 }
 
 impl StoreWatcher {
     pub(crate) fn start(layout: &Layout, work: WeakSender<Work>, changes: ChangeFeed) -> notify::Result<Self> {
-        let (sender, events) = mpsc::channel();
+        let debouncer = Arc::new(Debouncer::default());
         let spool = layout.spool_dir();
+        let listener = Arc::clone(&debouncer);
         let handle_event = move |event: notify::Result<Event>| match relevant_paths(event, &spool) {
             Some(paths) if paths.is_empty() => {}
-            // The thread below ends after this sender.
-            paths => drop(sender.send(paths)),
+            paths => listener.add(paths),
         };
         let mut watcher = RecommendedWatcher::new(handle_event, Config::default().with_event_kinds(event_kinds()))?;
         watcher.watch(layout.store_dir(), RecursiveMode::Recursive)?;
-        let mut store = StoreSnapshot { logs: list_logs(layout), layout: layout.clone() };
-        let report_changes = move || {
-            while let Some(paths) = wait_for_changes(&events) {
-                let change = store.change(paths.as_ref());
-                if let Some(work) = work.upgrade() {
-                    // If the inbox is full, a request that refreshes is waiting anyway.
-                    let _ = work.try_send(Work::Signal(Signal::FilesChanged));
-                }
-                if !matches!(&change, StoreChange::Files { changed, .. } if changed.is_empty()) {
-                    changes.publish(change);
-                }
-            }
-        };
-        thread::Builder::new().name("changes".to_owned()).spawn(report_changes)?;
-        Ok(Self { _watcher: watcher })
+        let store = StoreSnapshot { logs: list_logs(layout), layout: layout.clone() };
+        let notifier = ChangeNotifier { debouncer: Arc::clone(&debouncer), store, work, changes };
+        thread::Builder::new().name("changes".to_owned()).spawn(move || notifier.run())?;
+        Ok(Self { _watcher: watcher, debouncer })
     }
 }
 
-/// Waits for changed paths, then until files are quiet. Returns `Some(None)` if any file may have changed, and `None` at the end.
-fn wait_for_changes(events: &Receiver<Option<Vec<PathBuf>>>) -> Option<Option<BTreeSet<PathBuf>>> {
-    let mut paths = events.recv().ok()?;
-    let mut changed = Some(BTreeSet::new());
-    let end = Instant::now() + MAX_DELAY;
-    loop {
-        match (&mut changed, paths) {
-            (Some(known), Some(more)) if known.len() < MAX_PATHS => known.extend(more),
-            (known, _) => *known = None,
-        }
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Some(changed);
-        }
-        match events.recv_timeout(left.min(QUIET_TIME)) {
-            Ok(more) => paths = more,
-            Err(RecvTimeoutError::Timeout) => return Some(changed),
-            Err(RecvTimeoutError::Disconnected) => return None,
-        }
+impl Drop for StoreWatcher {
+    fn drop(&mut self) {
+        self.debouncer.stop();
     }
 }
 
@@ -101,6 +69,29 @@ fn relevant_paths(event: notify::Result<Event>, spool: &Path) -> Option<Vec<Path
     };
     let paths = if is_read { Vec::new() } else { event.paths };
     Some(paths.into_iter().filter(|path| is_relevant(path, spool)).collect())
+}
+
+/// Sends collected changes to the worker and to subscribers.
+struct ChangeNotifier {
+    debouncer: Arc<Debouncer>,
+    store: StoreSnapshot,
+    work: WeakSender<Work>,
+    changes: ChangeFeed,
+}
+
+impl ChangeNotifier {
+    fn run(mut self) {
+        while let Some(paths) = self.debouncer.wait_for_changes() {
+            let change = self.store.change(paths.as_ref());
+            if let Some(work) = self.work.upgrade() {
+                // If the inbox is full, a request that refreshes is waiting anyway.
+                let _ = work.try_send(Work::Signal(Signal::FilesChanged));
+            }
+            if !matches!(&change, StoreChange::Files { changed, .. } if changed.is_empty()) {
+                self.changes.publish(change);
+            }
+        }
+    }
 }
 
 /// The store at the last change.
@@ -145,44 +136,6 @@ fn is_relevant(path: &Path, spool: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn paths(names: &[&str]) -> Option<Vec<PathBuf>> {
-        Some(names.iter().map(PathBuf::from).collect())
-    }
-
-    #[test]
-    fn close_changes_are_reported_once() {
-        let (sender, events) = mpsc::channel();
-        sender.send(paths(&["b.md", "a.md"])).unwrap();
-        sender.send(paths(&["a.md"])).unwrap();
-        assert_eq!(wait_for_changes(&events), Some(Some(["a.md", "b.md"].map(PathBuf::from).into())));
-    }
-
-    #[test]
-    fn too_many_paths_become_one_change_of_everything() {
-        let (sender, events) = mpsc::channel();
-        (0..2 * MAX_PATHS).for_each(|n| sender.send(paths(&[&format!("{n}.md")])).unwrap());
-        assert_eq!(wait_for_changes(&events), Some(None));
-        sender.send(None).unwrap();
-        sender.send(paths(&["a.md"])).unwrap();
-        assert_eq!(wait_for_changes(&events), Some(None));
-    }
-
-    #[test]
-    fn files_that_are_never_quiet_are_reported() {
-        let (sender, events) = mpsc::sync_channel(1);
-        let taken = thread::spawn(move || wait_for_changes(&events));
-        while sender.send(paths(&["a.md"])).is_ok() {}
-        assert!(taken.join().unwrap().is_some());
-    }
-
-    #[test]
-    fn end_wakes_the_waiting_thread() {
-        let (sender, events) = mpsc::channel();
-        let taken = thread::spawn(move || wait_for_changes(&events));
-        drop(sender);
-        assert_eq!(taken.join().unwrap(), None);
-    }
 
     #[test]
     fn only_files_that_can_change_memories_matter() {
