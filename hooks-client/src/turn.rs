@@ -13,7 +13,7 @@ use schema::host::hook::{ToolUse, is_edit_tool};
 use schema::host::session_context;
 use schema::host::track_buffer::{self, ToolUses, TurnPrompt};
 use schema::host::transcript::{
-    TranscriptThread, TurnTexts, Utterance, last_answer, last_compaction_offset, last_turn, texts_of_turn, utterances,
+    ReadFrom, TranscriptThread, TurnTexts, Utterance, last_answer, last_turn, texts_of_turn, utterances,
 };
 use schema::intake::prepare::{Draft, PreparedMemory, prepare};
 use schema::model::failure::topics_of;
@@ -262,8 +262,8 @@ impl HookSession<'_> {
         transcript: Option<&str>,
         open_prompt: Option<&MemoryId>,
     ) -> Vec<PreparedMemory> {
-        let path = transcript.filter(|_| self.settings.conclusions).map(Path::new);
-        let said = path.and_then(|path| utterances(path, last_compaction_offset(path).ok()?).ok());
+        let path = transcript.filter(|_| self.settings.conclusions);
+        let said = path.and_then(|path| utterances(Path::new(path), ReadFrom::LastCompaction).ok());
         let mut before = LastTurn::default();
         let said_at = |at| ConclusionSource { session_id: &self.session_id, source: None, at };
         let mut drafts: Vec<Draft> = Vec::new();
@@ -279,6 +279,7 @@ impl HookSession<'_> {
                     before.answer.clone_from(&text);
                     drafts.extend(conclusions::drafts(&said_at(at), [text.as_str()], self.sanitizer));
                 }
+                Utterance::Summary { .. } => {}
             }
         }
         for draft in &mut drafts[turn_start..] {

@@ -191,7 +191,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::host::transcript::{Utterance, utterances};
+    use crate::host::transcript::{ReadFrom, Utterance, utterances};
 
     #[test]
     fn conclusion_is_marked_as_automatic_and_has_a_source() {
@@ -261,10 +261,11 @@ mod tests {
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/transcripts");
         let mut count = 0;
         for name in ["after-clear", "compaction-auto", "resumed", "subagent", "tools", "2.1.20/tools"] {
-            for said in utterances(&folder.join(format!("{name}.jsonl")), 0).unwrap() {
+            for said in utterances(&folder.join(format!("{name}.jsonl")), ReadFrom::Start).unwrap() {
                 let (text, speaker) = match said {
                     Utterance::Prompt { text, .. } => (text, Speaker::Person),
                     Utterance::Answer { text, .. } => (text, Speaker::Agent),
+                    Utterance::Summary { .. } => continue,
                 };
                 count += 1;
                 assert_eq!(conclusions(&text, speaker, &Sanitizer::default()), [], "{name}: {text}");

@@ -32,6 +32,15 @@ const MODEL_REACH: u64 = 512 * 1024;
 /// How far from the end the last compaction is searched, in bytes: more than the context of any model takes on disk.
 const COMPACTION_REACH: u64 = 64 * 1024 * 1024;
 
+/// The place where reading begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadFrom {
+    Start,
+    /// After the last compaction, or at the start without one. If a file has over 64 MB and no compaction in its last 64 MB, only
+    /// these are read.
+    LastCompaction,
+}
+
 /// An utterance in the main thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Utterance {
@@ -39,6 +48,8 @@ pub enum Utterance {
     Prompt { text: String, at: Moment },
     /// An answer of the model: its text blocks, with a blank line between them.
     Answer { text: String, at: Moment },
+    /// The summary of the conversation before a compaction.
+    Summary { text: String, at: Moment },
 }
 
 /// Returns the last answer of a thread: its text blocks, with a blank line between them.
@@ -51,11 +62,15 @@ pub fn last_answer(path: &Path, thread: TranscriptThread) -> io::Result<Option<S
     let mut answer = None;
     while let Some((_, bytes)) = lines.next()? {
         match TranscriptLine::parse(&bytes).map_or(LineContent::Nothing, |line| line.content(thread)) {
-            // Without an id it is unknown which lines belong together.
-            LineContent::Answer { id, text } if texts.is_empty() || id.is_some() && id == answer => {
+            LineContent::Answer { id, text } if texts.is_empty() => {
                 texts.push(text);
+                // Without an id it is unknown which lines belong together.
+                if id.is_none() {
+                    break;
+                }
                 answer = id;
             }
+            LineContent::Answer { id, text } if id == answer => texts.push(text),
             LineContent::Answer { .. } | LineContent::Prompt(_) | LineContent::MachinePrompt => break,
             LineContent::Summary(_) | LineContent::Compaction | LineContent::Nothing => {}
         }
@@ -73,10 +88,11 @@ pub fn last_turn(path: &Path, next: &str) -> io::Result<LastTurn> {
     let mut asked = String::new();
     while let Some((_, bytes)) = lines.next()? {
         match TranscriptLine::parse(&bytes).map_or(LineContent::Nothing, |line| line.content(TranscriptThread::Main)) {
-            LineContent::Answer { id, text } if texts.is_empty() || id.is_some() && id == answer => {
+            LineContent::Answer { id, text } if texts.is_empty() => {
                 texts.push(text);
                 answer = id;
             }
+            LineContent::Answer { id, text } if id.is_some() && id == answer => texts.push(text),
             LineContent::Prompt(text) if texts.is_empty() && text == next.trim() => {}
             LineContent::Prompt(text) => {
                 asked = text;
@@ -186,55 +202,114 @@ fn last_value<T>(path: &Path, value: impl Fn(&TranscriptLine) -> Option<T>) -> i
     Ok(None)
 }
 
-/// Returns the utterances of the main thread from an offset on, in order.
+/// Returns the utterances of the main thread in order, with one line of the file in memory at a time.
 ///
-/// Skips lines without a time. An error while reading ends the utterances, as an incomplete last line does.
-pub fn utterances(path: &Path, start: u64) -> io::Result<Vec<Utterance>> {
-    let mut lines = ForwardLines::open(path, start)?;
-    let mut said: Vec<Utterance> = Vec::new();
-    // The answer that the next line may continue.
-    let mut open_id = None;
-    while let Ok(Some(bytes)) = lines.next_line() {
-        let Some(line) = TranscriptLine::parse(bytes) else { continue };
-        let Some(at) = line.moment() else { continue };
-        match line.content(TranscriptThread::Main) {
-            LineContent::Answer { id, text } => {
-                match said.last_mut().filter(|_| id.is_some() && id == open_id) {
-                    Some(Utterance::Answer { text: open, .. }) => {
-                        if open.len() + text.len() < LINE_LIMIT {
-                            open.push_str("\n\n");
-                            open.push_str(&text);
-                        }
-                    }
-                    _ => said.push(Utterance::Answer { text, at }),
-                }
-                open_id = id;
-            }
-            LineContent::Prompt(text) => {
-                said.push(Utterance::Prompt { text, at });
-                open_id = None;
-            }
-            LineContent::Summary(_) | LineContent::MachinePrompt | LineContent::Compaction => open_id = None,
-            LineContent::Nothing => {}
-        }
-    }
-    Ok(said)
+/// Skips lines without a time. An error while reading ends the iteration, as an incomplete last line does.
+pub fn utterances(path: &Path, since: ReadFrom) -> io::Result<Utterances> {
+    let start = match since {
+        ReadFrom::Start => 0,
+        ReadFrom::LastCompaction => last_compaction_offset(path)?,
+    };
+    Ok(Utterances { lines: ForwardLines::open(path, start)?, open: None, next: None, done: false })
 }
 
-/// Returns the offset after the last compaction, or the start without one. If a file has over 64 MB and no compaction in its last 64 MB, only
-/// these are in reach.
-pub fn last_compaction_offset(path: &Path) -> io::Result<u64> {
+/// Returns the offset after the last compaction, or of the first line in reach.
+fn last_compaction_offset(path: &Path) -> io::Result<u64> {
     let mut lines = BackwardLines::open(path, COMPACTION_REACH)?;
     while let Some((start, bytes)) = lines.next()? {
         // Skip most lines without parsing them.
-        if memmem::find(&bytes, b"compact_boundary").is_some()
-            && TranscriptLine::parse(&bytes)
-                .is_some_and(|line| line.content(TranscriptThread::Main) == LineContent::Compaction)
-        {
+        let candidate = std::str::from_utf8(&bytes).is_ok_and(|text| text.contains("compact_boundary"));
+        let content =
+            candidate.then(|| TranscriptLine::parse(&bytes)).flatten().map(|line| line.content(TranscriptThread::Main));
+        if matches!(content, Some(LineContent::Compaction)) {
             return Ok(start + bytes.len() as u64);
         }
     }
     Ok(lines.reach_start())
+}
+
+/// The iterator that [`utterances`] returns.
+#[derive(Debug)]
+pub struct Utterances {
+    lines: ForwardLines,
+    /// The answer that is being read.
+    open: Option<OpenAnswer>,
+    /// The utterance after an answer that has just ended.
+    next: Option<Utterance>,
+    done: bool,
+}
+
+#[derive(Debug)]
+struct OpenAnswer {
+    id: Option<String>,
+    text: String,
+    at: Moment,
+}
+
+impl OpenAnswer {
+    fn close(self) -> Utterance {
+        Utterance::Answer { text: self.text, at: self.at }
+    }
+}
+
+impl Utterances {
+    /// Adds a line, and returns the utterance that it completes.
+    fn add_line(&mut self, line: &TranscriptLine) -> Option<Utterance> {
+        let at = line.moment()?;
+        match line.content(TranscriptThread::Main) {
+            LineContent::Answer { id, text } => self.add_answer(id, text, at),
+            LineContent::Prompt(text) => self.close_before(Utterance::Prompt { text, at }),
+            LineContent::Summary(text) => self.close_before(Utterance::Summary { text, at }),
+            LineContent::MachinePrompt | LineContent::Compaction => self.open.take().map(OpenAnswer::close),
+            LineContent::Nothing => None,
+        }
+    }
+
+    fn add_answer(&mut self, id: Option<String>, text: String, at: Moment) -> Option<Utterance> {
+        match &mut self.open {
+            Some(open) if open.id.is_some() && open.id == id => {
+                if open.text.len() + text.len() < LINE_LIMIT {
+                    open.text.push_str("\n\n");
+                    open.text.push_str(&text);
+                }
+                None
+            }
+            open => open.replace(OpenAnswer { id, text, at }).map(OpenAnswer::close),
+        }
+    }
+
+    fn close_before(&mut self, said: Utterance) -> Option<Utterance> {
+        match self.open.take() {
+            None => Some(said),
+            Some(open) => {
+                self.next = Some(said);
+                Some(open.close())
+            }
+        }
+    }
+}
+
+impl Iterator for Utterances {
+    type Item = Utterance;
+
+    fn next(&mut self) -> Option<Utterance> {
+        if let Some(said) = self.next.take() {
+            return Some(said);
+        }
+        while !self.done {
+            let said = match self.lines.next_line() {
+                Ok(Some(bytes)) => TranscriptLine::parse(bytes),
+                Ok(None) | Err(_) => {
+                    self.done = true;
+                    return self.open.take().map(OpenAnswer::close);
+                }
+            };
+            if let Some(said) = said.and_then(|line| self.add_line(&line)) {
+                return Some(said);
+            }
+        }
+        None
+    }
 }
 
 #[cfg(test)]

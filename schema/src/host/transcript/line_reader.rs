@@ -85,9 +85,10 @@ impl BackwardLines {
     pub(crate) fn open(path: &Path, reach: u64) -> io::Result<Self> {
         let file = regular_file::open(path)?;
         let end = file.metadata()?.len();
+        let floor = end.saturating_sub(reach);
         Ok(Self {
             file,
-            reach_start: end.saturating_sub(reach),
+            reach_start: floor,
             start: end,
             block: Vec::new(),
             later: Vec::new(),

@@ -35,20 +35,13 @@ fn compaction_line() -> String {
     json!({"type": "system", "subtype": "compact_boundary", "timestamp": AT}).to_string() + "\n"
 }
 
-fn utterances_in(path: &Path) -> Vec<String> {
-    utterances_from(path, 0)
-}
-
-fn utterances_after_compaction(path: &Path) -> Vec<String> {
-    utterances_from(path, last_compaction_offset(path).unwrap())
-}
-
-fn utterances_from(path: &Path, start: u64) -> Vec<String> {
+fn utterances_in(path: &Path, since: ReadFrom) -> Vec<String> {
     let show = |said| match said {
         Utterance::Prompt { text, .. } => format!("> {text}"),
         Utterance::Answer { text, .. } => text,
+        Utterance::Summary { text, .. } => format!("= {}", text.split_whitespace().next().unwrap_or_default()),
     };
-    utterances(path, start).unwrap().into_iter().map(show).collect()
+    utterances(path, since).unwrap().map(show).collect()
 }
 
 fn last_answer_in(content: impl AsRef<[u8]>) -> Option<String> {
@@ -86,33 +79,37 @@ fn subagent_report_is_the_last_answer_in_its_file() {
 #[case("tools.jsonl", &["> RIG-PROMPT-1 please write notes", "I will write a file.", "All done: the notes are written and remembered."])]
 #[case("resumed.jsonl", &["> RIG-HELLO", "HELLO-ANSWER", "> RIG-AGAIN", "RESUMED-ANSWER"])]
 #[case("subagent.jsonl", &["> RIG-PROMPT-5 probe hello twice", "I will send a probe and wait.", "And one in the background.", "The second probe is still out.", "Both probes have reported."])]
-#[case("compaction-auto.jsonl", &["> RIG-PROMPT-6 do two steps", "Step one.", "Step two.", "All steps done after the compaction."])]
-#[case("compaction-manual.jsonl", &["> what does hello.txt say? RIG-TUI-1", "Let me look.", "ANSWER-ONE: it says hello.", "> and now? RIG-TUI-2", "ANSWER-TWO: still here after the compaction."])]
-#[case("2.1.20/compaction-manual.jsonl", &["> what does hello.txt say? RIG-TUI-1", "Let me look.", "ANSWER-ONE: it says hello.", "> and now? RIG-TUI-2", "ANSWER-TWO: still here after the compaction."])]
+#[case("compaction-auto.jsonl", &["> RIG-PROMPT-6 do two steps", "Step one.", "Step two.", "= This", "All steps done after the compaction."])]
+#[case("compaction-manual.jsonl", &["> what does hello.txt say? RIG-TUI-1", "Let me look.", "ANSWER-ONE: it says hello.", "= This", "> and now? RIG-TUI-2", "ANSWER-TWO: still here after the compaction."])]
+#[case("2.1.20/compaction-manual.jsonl", &["> what does hello.txt say? RIG-TUI-1", "Let me look.", "ANSWER-ONE: it says hello.", "= This", "> and now? RIG-TUI-2", "ANSWER-TWO: still here after the compaction."])]
 #[case("permission-refused.jsonl", &["> go RIG-PERM"])]
 #[case("api-error.jsonl", &["> go RIG-ERROR"])]
 fn utterances_of_recorded_sessions_are_in_order(#[case] name: &str, #[case] expected: &[&str]) {
-    assert_eq!(utterances_in(&fixture_path(name)), expected);
+    assert_eq!(utterances_in(&fixture_path(name), ReadFrom::Start), expected);
 }
 
 #[test]
 fn reading_from_last_compaction_skips_earlier_text() {
-    let after = utterances_after_compaction(&fixture_path("compaction-manual.jsonl"));
-    assert_eq!(after, ["> and now? RIG-TUI-2", "ANSWER-TWO: still here after the compaction."]);
-    let never = utterances_after_compaction(&fixture_path("resumed.jsonl"));
-    assert_eq!(never, utterances_in(&fixture_path("resumed.jsonl")));
+    let after = utterances_in(&fixture_path("compaction-manual.jsonl"), ReadFrom::LastCompaction);
+    assert_eq!(after, ["= This", "> and now? RIG-TUI-2", "ANSWER-TWO: still here after the compaction."]);
+    let never = utterances_in(&fixture_path("resumed.jsonl"), ReadFrom::LastCompaction);
+    assert_eq!(never, utterances_in(&fixture_path("resumed.jsonl"), ReadFrom::Start));
     let talk = prompt_line("about \"subtype\":\"compact_boundary\"") + &answer_line("a", "yes");
-    assert_eq!(utterances_after_compaction(transcript_file(talk).path()).len(), 2, "words about it are no compaction");
+    assert_eq!(
+        utterances_in(transcript_file(talk).path(), ReadFrom::LastCompaction).len(),
+        2,
+        "words about it are no compaction"
+    );
     let twice =
         prompt_line("one") + &compaction_line() + &prompt_line("two") + &compaction_line() + &prompt_line("three");
-    assert_eq!(utterances_after_compaction(transcript_file(twice).path()), ["> three"]);
+    assert_eq!(utterances_in(transcript_file(twice).path(), ReadFrom::LastCompaction), ["> three"]);
 }
 
 #[test]
 fn lines_with_one_id_are_one_answer() {
     let lines = prompt_line("q") + &answer_line("a", "one") + &answer_line("a", "two");
     assert_eq!(last_answer_in(&lines).as_deref(), Some("one\n\ntwo"));
-    assert_eq!(utterances_in(transcript_file(&lines).path()), ["> q", "one\n\ntwo"]);
+    assert_eq!(utterances_in(transcript_file(&lines).path(), ReadFrom::Start), ["> q", "one\n\ntwo"]);
     assert_eq!(last_answer_in(lines + &prompt_line("next")), None);
 }
 
@@ -131,21 +128,22 @@ fn lines_with_one_id_are_one_answer() {
 fn lines_of_the_host_have_no_content(#[case] line: serde_json::Value) {
     let lines = prompt_line("q") + &answer_line("a", "yes") + &line.to_string() + "\n";
     assert_eq!(last_answer_in(&lines).as_deref(), Some("yes"));
-    assert_eq!(utterances_in(transcript_file(&lines).path()), ["> q", "yes"]);
+    assert_eq!(utterances_in(transcript_file(&lines).path(), ReadFrom::Start), ["> q", "yes"]);
 }
 
 #[test]
 fn unexpected_types_and_injected_text_are_skipped() {
     let content = json!([{"type": "text", "text": "<memory-context a=\"b\">\nold\n</memory-context>\nfix it"}, {"type": "image"}]);
     let line = json!({"type": "user", "origin": 3, "isMeta": "no", "promptSource": [], "timestamp": AT, "message": {"content": content}});
-    assert_eq!(utterances_in(transcript_file(line.to_string()).path()), ["> fix it"]);
+    assert_eq!(utterances_in(transcript_file(line.to_string()).path(), ReadFrom::Start), ["> fix it"]);
 }
 
 #[test]
 fn utterances_have_the_times_of_their_lines() {
     let file = transcript_file(prompt_line("q"));
-    let said = utterances(file.path(), 0).unwrap();
-    let [Utterance::Prompt { at, .. }] = said.as_slice() else { panic!("no prompt") };
+    let Some(Utterance::Prompt { at, .. }) = utterances(file.path(), ReadFrom::Start).unwrap().next() else {
+        panic!("no prompt")
+    };
     assert_eq!(at.utc(), "2026-11-21T03:34:46Z");
 }
 
@@ -154,8 +152,8 @@ fn lines_over_the_limit_are_skipped_from_either_end() {
     let long = prompt_line(&"x".repeat(LINE_LIMIT + 1));
     let lines = prompt_line("q") + &answer_line("a", "yes") + &long + &prompt_line("r");
     let file = transcript_file(&lines);
-    assert_eq!(utterances_in(file.path()), ["> q", "yes", "> r"]);
-    assert_eq!(utterances_after_compaction(file.path()), ["> q", "yes", "> r"]);
+    assert_eq!(utterances_in(file.path(), ReadFrom::Start), ["> q", "yes", "> r"]);
+    assert_eq!(utterances_in(file.path(), ReadFrom::LastCompaction), ["> q", "yes", "> r"]);
     assert_eq!(last_answer_in(prompt_line("q") + &answer_line("a", "yes") + &long), None, "it is out of reach");
 }
 
@@ -224,8 +222,7 @@ fn turn_has_its_texts_since_it_began() {
 #[test]
 fn missing_transcript_is_an_error() {
     last_answer(Path::new("no such file"), TranscriptThread::Main).unwrap_err();
-    utterances(Path::new("no such file"), 0).unwrap_err();
-    last_compaction_offset(Path::new("no such file")).unwrap_err();
+    utterances(Path::new("no such file"), ReadFrom::LastCompaction).unwrap_err();
 }
 
 proptest! {
@@ -235,8 +232,8 @@ proptest! {
     fn any_transcript_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..2_000)) {
         let file = transcript_file(bytes);
         last_answer(file.path(), TranscriptThread::Main).unwrap();
-        for start in [0, last_compaction_offset(file.path()).unwrap()] {
-            utterances(file.path(), start).unwrap();
+        for since in [ReadFrom::Start, ReadFrom::LastCompaction] {
+            utterances(file.path(), since).unwrap().for_each(drop);
         }
     }
 
@@ -245,7 +242,7 @@ proptest! {
         for name in ["compaction-manual.jsonl", "subagent.jsonl", "2.1.20/tools.jsonl"] {
             let whole = fs::read(fixture_path(name)).unwrap();
             let cut = transcript_file(&whole[..(whole.len() as f64 * share) as usize]);
-            let (all, some) = (utterances_in(&fixture_path(name)), utterances_in(cut.path()));
+            let (all, some) = (utterances_in(&fixture_path(name), ReadFrom::Start), utterances_in(cut.path(), ReadFrom::Start));
             prop_assert!(some.len() <= all.len());
             for (n, (part, full)) in some.iter().zip(&all).enumerate() {
                 // Lines of the last answer may be missing.

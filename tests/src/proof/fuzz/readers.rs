@@ -8,7 +8,7 @@ use std::path::Path;
 use schema::files::layout::Layout;
 use schema::host::conclusions::{Speaker, conclusions};
 use schema::host::hook::{EventKind, HookPayload, HostEvent};
-use schema::host::transcript::{TranscriptThread, Utterance, last_answer, last_compaction_offset, utterances};
+use schema::host::transcript::{ReadFrom, TranscriptThread, Utterance, last_answer, utterances};
 use schema::intake::prepare::{Draft, prepare};
 use schema::intake::queue::{QueueReply, QueueRequest};
 use schema::log::{LogEnd, LogKind, LogTail, insert_long_term, parse, remove_entries, render_shared};
@@ -72,11 +72,11 @@ impl InputReader {
         for thread in [TranscriptThread::Main, TranscriptThread::Subagent] {
             last_answer(&path, thread).map_err(|error| error.to_string())?;
         }
-        for start in [0, last_compaction_offset(&path).map_err(|error| error.to_string())?] {
-            for said in utterances(&path, start).map_err(|error| error.to_string())? {
+        for since in [ReadFrom::Start, ReadFrom::LastCompaction] {
+            for said in utterances(&path, since).map_err(|error| error.to_string())? {
                 let (text, speaker) = match said {
                     Utterance::Prompt { text, .. } => (text, Speaker::Person),
-                    Utterance::Answer { text, .. } => (text, Speaker::Agent),
+                    Utterance::Answer { text, .. } | Utterance::Summary { text, .. } => (text, Speaker::Agent),
                 };
                 for found in conclusions(&text, speaker, &self.sanitizer) {
                     self.check_prepare(&found.text)?;
