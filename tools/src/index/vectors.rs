@@ -4,19 +4,10 @@ mod quantized;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::f32::consts::PI;
 
 use crate::text::script::Script;
 use crate::text::token_hashes::TokenHasher;
 use quantized::{QuantizedQuery, QuantizedQuestion, QuantizedRows, quantize};
-
-/// Long vectors of many documents are compared by their signs first, and the best of them by their bytes.
-const SIGNS_FROM_DIMS: usize = 1_024;
-const SIGNS_FROM_ROWS: usize = 4_000;
-
-/// Rows computed exactly after a comparison of signs: the best, and a sample to judge the estimate.
-const REFINED: usize = 500;
-const SAMPLED: usize = 256;
 
 #[derive(Debug, Clone, Default)]
 pub struct Vectors {
@@ -28,8 +19,6 @@ pub struct Vectors {
     bytes: Vec<u8>,
     /// Scale of each row.
     scales: Vec<f32>,
-    /// Sign bits of each row; empty for short vectors.
-    signs: Vec<u64>,
     /// The script of each row's text.
     scripts: Vec<Script>,
     /// The last change included.
@@ -98,11 +87,8 @@ impl Vectors {
     pub fn set(&mut self, document: i64, vector: &[f32], script: Script) {
         assert_eq!(vector.len(), self.dims, "a vector of another length");
         let (scale, bytes) = quantize(vector);
-        let words = self.sign_words();
-        let signs = sign_bits(&bytes).take(words);
         match self.rows.get(&document) {
             Some(&row) => {
-                self.signs[row * words..][..words].iter_mut().zip(signs).for_each(|(word, sign)| *word = sign);
                 self.scales[row] = scale;
                 self.scripts[row] = script;
                 self.bytes[row * self.dims..][..self.dims].copy_from_slice(&bytes);
@@ -113,7 +99,6 @@ impl Vectors {
                 self.scales.push(scale);
                 self.scripts.push(script);
                 self.bytes.extend_from_slice(&bytes);
-                self.signs.extend(signs);
             }
         }
     }
@@ -124,7 +109,6 @@ impl Vectors {
         self.scales.reserve_exact(count);
         self.scripts.reserve_exact(count);
         self.bytes.reserve_exact(count * self.dims);
-        self.signs.reserve_exact(count * self.sign_words());
     }
 
     /// All vectors in packed form, and the numbers in them.
@@ -163,13 +147,7 @@ impl Vectors {
         self.scripts
             .extend(packed.scripts.iter().map(|n| Script::ALL.get(usize::from(*n)).copied().unwrap_or_default()));
         self.bytes.resize((first + count) * self.dims, 0);
-        if !read(&mut self.bytes[first * self.dims..])? {
-            return Ok(false);
-        }
-        if self.sign_words() > 0 {
-            self.signs.extend(self.bytes[first * self.dims..].chunks_exact(self.dims).flat_map(sign_bits));
-        }
-        Ok(true)
+        read(&mut self.bytes[first * self.dims..])
     }
 
     /// Removes a document's vector; the last row moves into its place.
@@ -179,26 +157,18 @@ impl Vectors {
         self.documents.swap_remove(row);
         self.scales.swap_remove(row);
         self.scripts.swap_remove(row);
-        let words = self.sign_words();
         if let Some(&moved) = self.documents.get(row) {
             self.rows.insert(moved, row);
             self.bytes.copy_within(last * self.dims..(last + 1) * self.dims, row * self.dims);
-            self.signs.copy_within(last * words..(last + 1) * words, row * words);
         }
         self.bytes.truncate(last * self.dims);
-        self.signs.truncate(last * words);
     }
 
-    /// Returns the cosine of each row with each question, using the question's vector for the row's script, of length 1. Many long rows
-    /// (`SIGNS_FROM_DIMS`, `SIGNS_FROM_ROWS`) are compared by signs, all with one vector: the best and a sample are exact, the others
-    /// estimates.
+    /// Returns the cosine of each row with each question, using the question's vector for the row's script, of length 1.
     pub fn scan(&self, questions: &[&ScriptVectors]) -> Vec<Vec<f32>> {
         let is_of_length = |question: &&ScriptVectors| question.vectors.iter().all(|vector| vector.len() == self.dims);
         if !questions.iter().all(is_of_length) || self.dims == 0 {
             return vec![Vec::new(); questions.len()];
-        }
-        if self.sign_words() > 0 && self.len() >= SIGNS_FROM_ROWS {
-            return questions.iter().map(|question| self.scan_signs(question.for_script(Script::None))).collect();
         }
         let quantized = |question: &&ScriptVectors| {
             let queries = question.vectors.iter().map(|vector| QuantizedQuery::from_vector(vector)).collect();
@@ -206,31 +176,6 @@ impl Vectors {
         };
         let rows = QuantizedRows { bytes: &self.bytes, scales: &self.scales, scripts: &self.scripts };
         quantized::cosines(&questions.iter().map(quantized).collect::<Vec<_>>(), rows)
-    }
-
-    /// Estimates cosines by the number of equal signs, which depends on the angle (Charikar, 2002), and computes the best
-    /// and a sample exactly. Real vectors are not uniformly distributed, so the sample calibrates the estimate.
-    fn scan_signs(&self, vector: &[f32]) -> Vec<f32> {
-        let query = QuantizedQuery::from_vector(vector);
-        let cosine = |row: usize| query.cosine(&self.bytes[row * self.dims..][..self.dims], self.scales[row]);
-        let asked: Vec<u64> = sign_bits(&quantize(vector).1).collect();
-        let by_difference: Vec<f32> =
-            (0..=self.dims).map(|difference| (PI * difference as f32 / self.dims as f32).cos()).collect();
-        let rows = self.signs.chunks_exact(asked.len());
-        let mut cosines: Vec<f32> = rows.map(|row| by_difference[sign_difference(row, &asked)]).collect();
-        let sample: Vec<(usize, f32)> =
-            (0..self.len()).step_by((self.len() / SAMPLED).max(1)).map(|row| (row, cosine(row))).collect();
-        let (intercept, slope) = fit_line(sample.iter().map(|(row, exact)| (cosines[*row], *exact)));
-        let mut order: Vec<usize> = (0..self.len()).collect();
-        order.select_nth_unstable_by(REFINED, |a, b| cosines[*b].total_cmp(&cosines[*a]));
-        cosines.iter_mut().for_each(|estimate| *estimate = intercept + slope * *estimate);
-        sample.into_iter().for_each(|(row, exact)| cosines[row] = exact);
-        order[..REFINED].iter().for_each(|row| cosines[*row] = cosine(*row));
-        cosines
-    }
-
-    fn sign_words(&self) -> usize {
-        if self.dims >= SIGNS_FROM_DIMS { self.dims.div_ceil(64) } else { 0 }
     }
 
     /// Documents with the greatest values, descending.
@@ -264,29 +209,6 @@ impl Vectors {
     pub fn row(&self, document: i64) -> Option<usize> {
         self.rows.get(&document).copied()
     }
-}
-
-/// Sign bits of a vector.
-fn sign_bits(vector: &[u8]) -> impl Iterator<Item = u64> {
-    let word =
-        |values: &[u8]| values.iter().rev().fold(0, |word, value| word << 1 | u64::from(value.cast_signed() > 0));
-    vector.chunks(64).map(word)
-}
-
-fn sign_difference(a: &[u64], b: &[u64]) -> usize {
-    a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>() as usize
-}
-
-/// Intercept and slope of the regression line through these points.
-fn fit_line(points: impl Iterator<Item = (f32, f32)> + Clone) -> (f32, f32) {
-    let count = points.clone().count().max(1) as f32;
-    let mean = points.clone().fold((0.0, 0.0), |mean, (x, y)| (mean.0 + x / count, mean.1 + y / count));
-    let (covariance, variance) = points.fold((0.0f32, 0.0f32), |(covariance, variance), (x, y)| {
-        (covariance + (x - mean.0) * (y - mean.1), variance + (x - mean.0).powi(2))
-    });
-    // A negative slope would reverse the ranking.
-    let slope = if variance > 0.0 { (covariance / variance).max(0.0) } else { 0.0 };
-    (mean.1 - slope * mean.0, slope)
 }
 
 #[cfg(test)]
@@ -361,45 +283,5 @@ mod tests {
         let mut vectors = Vectors::new(32, VectorWatermark::default());
         vectors.set(0, &unit_vector(1, 32), Script::Other);
         assert!(vectors.cosines_with(&unit_vector(1, 64)).is_empty());
-    }
-
-    /// Long vectors like those of real models: a few shared directions dominate.
-    fn long_vector(seed: u32, dims: usize, directions: &[Vec<f32>]) -> Vec<f32> {
-        let shares = unit_vector(seed, directions.len());
-        let noise = unit_vector(seed + 500_000, dims);
-        let mut vector: Vec<f32> = noise.iter().map(|value| value * 0.5).collect();
-        for (share, direction) in shares.iter().zip(directions) {
-            vector.iter_mut().zip(direction).for_each(|(value, part)| *value += share * part);
-        }
-        vector.iter_mut().zip(&directions[0]).for_each(|(value, part)| *value += 0.5 * part);
-        let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
-        vector.iter().map(|value| value / length).collect()
-    }
-
-    #[test]
-    fn sign_comparison_finds_the_nearest_vectors() {
-        const DIMS: usize = 1_056;
-        const ROWS: u32 = 4_200;
-        let directions: Vec<Vec<f32>> = (0..24).map(|i| unit_vector(1_000_000 + i, DIMS)).collect();
-        let mut vectors = Vectors::new(DIMS, VectorWatermark::default());
-        let all: Vec<Vec<f32>> = (0..ROWS).map(|seed| long_vector(seed + 1, DIMS, &directions)).collect();
-        // One more that is removed again, so that rows move.
-        vectors.set(-1, &all[7], Script::Other);
-        all.iter().enumerate().for_each(|(i, vector)| vectors.set(i as i64, vector, Script::Other));
-        vectors.remove(-1);
-        let (mut found, mut off) = (0, 0.0f32);
-        for query in (0..20).map(|seed| long_vector(900_000 + seed, DIMS, &directions)) {
-            let exact: Vec<f32> =
-                all.iter().map(|vector| vector.iter().zip(&query).map(|(a, b)| a * b).sum()).collect();
-            let mut order: Vec<usize> = (0..all.len()).collect();
-            order.sort_by(|a, b| exact[*b].total_cmp(&exact[*a]));
-            let cosines = vectors.cosines_with(&query);
-            let nearest = vectors.greatest(10, |row| cosines[row]);
-            found += order[..10].iter().filter(|row| nearest.contains(&(**row as i64))).count();
-            let error = |i: usize| (cosines[vectors.row(i as i64).unwrap()] - exact[i]).abs();
-            off += (0..all.len()).map(error).sum::<f32>() / all.len() as f32 / 20.0;
-        }
-        assert!(found >= 198, "{found} of 200");
-        assert!(off < 0.05, "{off}");
     }
 }

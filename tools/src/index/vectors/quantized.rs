@@ -32,10 +32,6 @@ impl QuantizedQuery {
         let (scale, bytes) = quantize(vector);
         Self { scale, bytes: bytes.into_iter().map(|byte| i16::from(byte.cast_signed())).collect() }
     }
-
-    pub(super) fn cosine(&self, bytes: &[u8], scale: f32) -> f32 {
-        dot_product(bytes, &self.bytes) as f32 * self.scale * scale
-    }
 }
 
 /// A question as bytes: one query for all rows, and others for rows in some scripts.
@@ -243,7 +239,10 @@ mod tests {
                 let placed = rows.iter().zip(&scales).zip(&scripts);
                 placed.map(|((row, scale), script)| exact(row, &question.query(*script).bytes) as f32 * 0.5 * scale).collect::<Vec<_>>()
             });
-            let single = |row: usize| questions[0].query(scripts[row]).cosine(&bytes[row * dims..][..dims], scales[row]);
+            let single = |row: usize| {
+                let asked = questions[0].query(scripts[row]);
+                dot_product(&bytes[row * dims..][..dims], &asked.bytes) as f32 * asked.scale * scales[row]
+            };
             prop_assert!((0..rows.len()).all(|row| single(row) == each[0][row]));
             let rows = QuantizedRows { bytes: &bytes, scales: &scales, scripts: &scripts };
             prop_assert_eq!(&cosines_in_threads(&questions, rows, threads)[..], &each[..]);
