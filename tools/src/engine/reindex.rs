@@ -89,8 +89,8 @@ impl Engine {
         }
     }
 
-    /// Updates rows from `logs` first, then chunks and full text from `files`. A log that only had entries appended together with their rows is not read again. If
-    /// stopped, finished files stay indexed, but a rebuild is discarded.
+    /// Updates rows from `logs` first, then chunks and full text from `files`. A log that only had entries appended together with their rows
+    /// is not read again. If stopped, finished files stay indexed, but a rebuild is discarded.
     fn reindex_files(
         &mut self,
         files: &BTreeSet<String>,

@@ -122,6 +122,9 @@ fn read_session(
     for event in events {
         turns.last_at = Some(event.at);
         event.replay(directory, &mut turns);
+        while let Some(memory) = turns.pop() {
+            receiver.add_event(memory)?;
+        }
     }
     turns.finish();
     while let Some(memory) = turns.pop() {

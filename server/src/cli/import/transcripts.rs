@@ -181,11 +181,10 @@ fn import_into(sources: TranscriptSources, wish: &ReplayOptions, bar: &ProgressB
                         intake.import_marks.push((key, transcript.fingerprint()));
                     }
                 }
-                Err(error) => {
-                    // An error of the store ends the import.
-                    let error: io::Error = error.downcast()?;
+                Err(ReplayError::Transcript(error)) => {
                     counted.problems.push(format!("cannot read {}: {error}", transcript.path.display()));
                 }
+                Err(ReplayError::Store(error)) => return Err(error.into()),
             }
         }
         before += transcript.bytes;
@@ -195,26 +194,33 @@ fn import_into(sources: TranscriptSources, wish: &ReplayOptions, bar: &ProgressB
     Ok(counted.with_outcome(outcome, started))
 }
 
-/// Imports one transcript. If it cannot be read, that is an `io::Error`.
+/// An unreadable transcript is skipped; an error of the store ends the import.
+enum ReplayError {
+    Transcript(io::Error),
+    Store(ToolError),
+}
+
+/// Imports one transcript.
 fn replay_transcript(
     transcript: &TranscriptFile,
     project: &Path,
     intake: &mut ImportSession,
     wish: &ReplayOptions,
     read: &dyn Fn(u64),
-) -> anyhow::Result<ReplayState> {
+) -> Result<ReplayState, ReplayError> {
     let is_quiet = transcript.changed.elapsed().is_ok_and(|age| age > QUIET_TIME);
     let ending = if is_quiet { TranscriptEnd::Complete } else { TranscriptEnd::Growing };
     let loaded = intake.loaded.clone();
-    let mut replay = wish.host.open_replay(&transcript.path, project, &loaded, ending)?;
+    let mut replay =
+        wish.host.open_replay(&transcript.path, project, &loaded, ending).map_err(ReplayError::Transcript)?;
     let mut count = 0;
-    while let Some(prepared) = replay.next_memory()? {
+    while let Some(prepared) = replay.next_memory().map_err(ReplayError::Transcript)? {
         count += 1;
         if count % STEP == 0 {
             read(replay.state().position);
         }
         if wish.since.is_none_or(|since| prepared.draft().at.unix() >= since) {
-            intake.add(IncomingMemory { prepared, exact: None })?;
+            intake.add(IncomingMemory { prepared, exact: None }).map_err(ReplayError::Store)?;
         }
     }
     Ok(replay.state())

@@ -1,7 +1,9 @@
 //! The brief that the next session would get, and the memories that earlier ones got.
 
+use std::collections::HashMap;
+
 use schema::host::hook::SessionSource;
-use schema::host::session_context::{GivenMemory, given_memories};
+use schema::host::session_context::given_memories;
 use schema::privacy::output_text::clean_line;
 use schema::settings::{self, BRIEF_SIZES, BriefMode};
 use serde::Deserialize;
@@ -70,6 +72,8 @@ pub(in crate::page) fn read(engine: &mut Engine, form: &BriefsForm) -> Result<Br
     let last = sessions.first().map(|session| session.id.clone()).unwrap_or_default();
     let session_id = if source == SessionSource::Startup { "" } else { &last };
     let brief = engine.brief_for(source, session_id, Some(size))?;
+    // Briefs repeat memories.
+    let mut known: HashMap<String, Option<MemoryItem>> = HashMap::new();
     let mut given_to = Vec::new();
     for session in sessions {
         let memories = given_memories(engine.store().layout(), &session.id);
@@ -77,11 +81,15 @@ pub(in crate::page) fn read(engine: &mut Engine, form: &BriefsForm) -> Result<Br
             continue;
         }
         let more = memories.len().saturating_sub(MEMORIES);
-        let item = |given: &GivenMemory| {
-            let memory = engine.peek(&given.id)?.as_ref().map(MemoryItem::of_row);
-            Ok(GivenItem { how: given.how.name(), at: minute(&given.at), memory })
-        };
-        let listed = memories.iter().take(MEMORIES).map(item).collect::<Result<_, ToolError>>()?;
+        let mut listed = Vec::new();
+        for given in memories.into_iter().take(MEMORIES) {
+            if !known.contains_key(&given.id) {
+                let row = engine.peek(&given.id)?;
+                known.insert(given.id.clone(), row.as_ref().map(MemoryItem::of_row));
+            }
+            let memory = known.get(&given.id).cloned().flatten();
+            listed.push(GivenItem { how: given.how.name(), at: minute(&given.at), memory });
+        }
         given_to.push(GivenSession {
             id: session.id,
             title: session.title.as_deref().map(clean_line),

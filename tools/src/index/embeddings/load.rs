@@ -207,10 +207,11 @@ fn append_new(db: &Connection, vectors: &mut Vectors, dims: usize, limit: usize)
         vectors.watermark.last_seq = row.get(0)?;
         let document: i64 = row.get(1)?;
         vector.clear();
-        let blob = row.get_ref(2)?.as_blob_or_null().ok().flatten().filter(|blob| blob.len() == dims * 2);
-        vector.extend(blob.into_iter().flat_map(half_float::decode));
+        if let Ok(Some(blob)) = row.get_ref(2)?.as_blob_or_null() {
+            vector.extend(half_float::decode(blob));
+        }
         // The model has no vector for some texts. A damaged vector counts as missing until the index is rebuilt.
-        if vector.is_empty() || !vector.iter().all(|value: &f32| value.is_finite()) {
+        if vector.len() != dims || !vector.iter().all(|value| value.is_finite()) {
             vectors.remove(document);
             continue;
         }

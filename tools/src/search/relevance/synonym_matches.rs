@@ -50,6 +50,10 @@ impl<'q> SynonymMatcher<'q> {
     /// The synonyms of a word among those found. The best counts, however many there are.
     pub(super) fn word_score(&self, word: usize, said: &[usize]) -> SynonymScore {
         let (mut whole, mut parts) = (0.0f32, Vec::new());
+        // Most texts contain none.
+        if said.is_empty() {
+            return SynonymScore { whole, parts };
+        }
         let of_word = &self.query.words[word].parts;
         let is_said = |link: &&SynonymLink| said.contains(&link.synonym);
         for SynonymLink { parts: range, worth, .. } in self.links[word].iter().filter(is_said) {
