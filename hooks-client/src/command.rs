@@ -43,7 +43,7 @@ impl HookCommand {
 
     /// Returns the time limit of the process. All hooks at the end of a session share 1.5 seconds.
     pub(crate) fn deadline(&self) -> Duration {
-        if self.events == ["SessionEnd"] { Duration::from_millis(500) } else { MAX_RUN_TIME }
+        if self.events.contains(&"SessionEnd") { Duration::from_millis(500) } else { MAX_RUN_TIME }
     }
 
     /// Returns the text of `--help`.

@@ -72,8 +72,8 @@ fn beginning(layout: &Layout) -> (String, bool) {
     (text[..whole].to_owned(), has_more)
 }
 
-/// Returns the lines that have text, without comments, and the ids in the comments. A comment that the file never closes is text, because it would hide the rest of the
-/// file; if the file has more than this text, it may close the comment there.
+/// Returns the lines that have text, without comments, and the ids in the comments. A comment that the file never closes is text, because
+/// it would hide the rest of the file; if the file has more than this text, it may close the comment there.
 fn written(text: &str, has_more: bool) -> Vec<BriefLine> {
     let mut lines = Vec::new();
     let mut in_comment = false;

@@ -218,8 +218,8 @@ impl LogWriter {
     }
 }
 
-/// Appends memories to one log, except those that a crash left there without rows, and inserts the rows whose ids are free. Waits a moment for another program that is writing the
-/// log. The caller holds the store lock.
+/// Appends memories to one log, except those that a crash left there without rows, and inserts the rows whose ids are free. Waits a moment
+/// for another program that is writing the log. The caller holds the store lock.
 pub fn append_all(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Result<(), StoreError> {
     let deadline = Instant::now() + log_file::MAX_WAIT;
     let layout = store.layout().clone();
