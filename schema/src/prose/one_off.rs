@@ -12,8 +12,7 @@ use crate::prose::small_talk::words;
 pub(crate) fn is_one_off_request(folded: &str) -> bool {
     // Each rule needs one of these. Most sentences have none.
     static OCCASIONS: WordList = WordList::phrases(
-        "today|tonight|tomorrow|this afternoon|over the weekend|out of this|우선 |일단 |지금만 |only|just|once|one-off|for now|for this|for the first|for the rest|on this|this time|this one|that one|이번|이건|오늘|내일|\
-         지금은|한 번만|한번만|今回|本日|今日|一回",
+        "today|tonight|tomorrow|this afternoon|over the weekend|out of this|우선 |일단 |only|just|once|one-off|for now|for this|for the first|for the rest|on this|this time|this one|that one|no need to keep|이번|이건|오늘|내일|지금|한 번만|한번만|今回|本日|今日|一回",
     );
     static LASTING: WordList = WordList::phrases(
         "from now on|always |every time|we decided|we agreed|앞으로|항상|매번|하기로 했|하기로 결정|오늘 이후|오늘부터",
@@ -49,6 +48,15 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
         || is_for_a_talk(folded)
         || is_stopgap_in_korean(folded)
         || leaves_out_of_this_run(folded)
+        || is_about_one_step(folded)
+}
+
+/// Whether a sentence in lower case is about one step, as "commit that one straight to main" and "merge this one without CI".
+fn is_about_one_step(folded: &str) -> bool {
+    let words: Vec<&str> = words(folded).collect();
+    words.windows(3).any(|three| {
+        matches!(three, ["commit" | "deploy" | "merge" | "publish" | "push" | "release" | "ship", "this" | "that", "one"])
+    })
 }
 
 fn has_limit(folded: &str) -> bool {
@@ -126,7 +134,7 @@ fn is_limited_to_occasion_in_korean(text: &str) -> bool {
     let spoken: Vec<&str> = text.split_whitespace().collect();
     let is_of_period = |(at, word): (usize, &&str)| {
         let mut near = spoken[at..].iter().take(REACH);
-        matches!(*word, "오늘" | "내일" | "이번") && near.any(|next| OCCASIONS.contains(next))
+        matches!(*word, "오늘" | "내일" | "이번" | "지금") && near.any(|next| OCCASIONS.contains(next))
     };
     // "하지만 이번에" is no limit.
     let is_only = |pair: &[&str]| pair[1] == "이번에" && pair[0].ends_with('만') && !ends_with_but(pair[0]);
@@ -300,7 +308,7 @@ fn leaves_out_of_this_run(folded: &str) -> bool {
 /// Whether a sentence says explicitly that it holds only this time. "Retry only once" does not.
 pub(crate) fn says_once_explicitly(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
-        "just this once|only this once|for the rest of tonight|for the rest of today|this once,|this time only|this one time|as a one-off|for this one,|just tonight|that one build|오늘만|내일만|오늘 하루|내일 하루|이번건 |今回だけ|今回のみ|今日だけ",
+        "just this once|only this once|no need to keep it|for the rest of tonight|for the rest of today|this once,|this time only|this one time|as a one-off|for this one,|just tonight|that one build|오늘만|내일만|오늘 하루|내일 하루|이번건 |今回だけ|今回のみ|今日だけ",
     );
     static AT_END: WordList = WordList::phrases("for this one|this once");
     ONCE.occurs_in(folded)
@@ -424,6 +432,11 @@ mod tests {
     #[case("can you make a quick bar chart for my slides tomorrow, top 10", true)]
     #[case("so print the edge times for now, remove it when we're done", true)]
     #[case("오늘은 배포하지 말고 브랜치에만 올려두세요", true)]
+    #[case("commit that one straight to main please, the testers get a build in ten minutes", true)]
+    #[case("a push this one-page form sends", false)]
+    #[case("can you plot the counts quickly, no need to keep it", true)]
+    #[case("지금 빌드만 로그 레벨 올려서 보내줘", true)]
+    #[case("지금 구조에서 빌드만 따로 빼자", false)]
     #[case("커밋은 제가 따로 올릴 거라 지금은 커밋하지 마세요", true)]
     #[case("don't show today's orders twice", false)]
     #[case("don't rely on what works today in ci only", false)]
