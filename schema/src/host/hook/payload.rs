@@ -71,7 +71,7 @@ pub struct PayloadError {
 /// The part of a tool's response that is read: what a write changed in a file. The rest may be as large as the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolResponse {
-    /// What a write changed in an existing file, according to the host.
+    /// The change of an existing file by a write, according to the host.
     pub(super) patch: Vec<PatchHunk>,
     /// The ends of what a command wrote to standard error and standard output.
     pub(crate) output: String,
