@@ -53,9 +53,12 @@ pub(crate) fn is_one_off_request(folded: &str) -> bool {
 
 /// Whether a sentence in lower case is about one step, as "commit that one straight to main" and "merge this one without CI".
 fn is_about_one_step(folded: &str) -> bool {
-    let words: Vec<&str> = words(folded).collect();
+    let words: Vec<&str> = folded.split_whitespace().collect();
     words.windows(3).any(|three| {
-        matches!(three, ["commit" | "deploy" | "merge" | "publish" | "push" | "release" | "ship", "this" | "that", "one"])
+        matches!(
+            three,
+            ["commit" | "deploy" | "merge" | "publish" | "push" | "release" | "ship", "this" | "that", "one"]
+        )
     })
 }
 
@@ -125,8 +128,9 @@ fn is_limited_to_occasion(folded: &str) -> bool {
 
 /// Whether a Korean or Japanese sentence limits an order to one occasion: "오늘 빌드에서만 꺼줘", "이번 건에 한해서는", "그분 것만 이번에".
 fn is_limited_to_occasion_in_korean(text: &str) -> bool {
-    static LIMITED: WordList =
-        WordList::phrases("이번 건에 한해|이번에 한해|오늘에 한해|오늘밤만|오늘 밤만|今回に限り|本日に限り|本日のみ");
+    static LIMITED: WordList = WordList::phrases(
+        "이번 건에 한해|이번에 한해|오늘에 한해|오늘밤만|오늘 밤만|지금 빌드만|지금 배포만|지금 커밋만|今回に限り|本日に限り|本日のみ",
+    );
     static OCCASIONS: WordList = WordList::words(
         "빌드만 배포만 시연만 데모만 커밋만 빌드에서만 빌드에만 배포에서만 배포에만 시연에서만 시연에만 데모에서만 데모에만 커밋에만 릴리스에만",
     );
@@ -134,7 +138,7 @@ fn is_limited_to_occasion_in_korean(text: &str) -> bool {
     let spoken: Vec<&str> = text.split_whitespace().collect();
     let is_of_period = |(at, word): (usize, &&str)| {
         let mut near = spoken[at..].iter().take(REACH);
-        matches!(*word, "오늘" | "내일" | "이번" | "지금") && near.any(|next| OCCASIONS.contains(next))
+        matches!(*word, "오늘" | "내일" | "이번") && near.any(|next| OCCASIONS.contains(next))
     };
     // "하지만 이번에" is no limit.
     let is_only = |pair: &[&str]| pair[1] == "이번에" && pair[0].ends_with('만') && !ends_with_but(pair[0]);
