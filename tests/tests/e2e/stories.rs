@@ -49,6 +49,7 @@ struct Floor {
 #[case::asked("asked.json", Floor { stories: 28, facts: 92, searches: 83, violations: 14 })]
 #[case::everyday("everyday.json", Floor { stories: 42, facts: 93, searches: 80, violations: 29 })]
 #[case::turned_down("turned_down.json", Floor { stories: 28, facts: 91, searches: 76, violations: 48 })]
+#[case::first_minute("first_minute.json", Floor { stories: 64, facts: 95, searches: 87, violations: 21 })]
 #[case::similar("similar.json", Floor { stories: 14, facts: 94, searches: 90, violations: 3 })]
 #[case::cleared("cleared.json", Floor { stories: 14, facts: 90, searches: 85, violations: 4 })]
 fn the_next_session_begins_with_what_mattered(#[case] file: &str, #[case] floor: Floor) {
